@@ -1,0 +1,163 @@
+"""The PettingZoo face: both seats act in turn (AEC)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
+
+from numduel_env.duels import Duel
+from numduel_env.face import RENDER_MODES, Face
+from numduel_env.games import GameSpec
+
+SEATS = ("player_0", "player_1")
+
+# Held as dtype objects: NumPy looks up a scalar type anew on every call.
+MASK = np.dtype(np.int8)
+
+Observation = dict[str, NDArray[Any]]
+
+
+class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
+    """A game for two agents, ``player_0`` (who opens) and ``player_1``.
+
+    The observation is ``{"observation", "action_mask"}``; the mask is int8, all zeros for the waiting seat and after the
+    end, and stands in ``infos[agent]["action_mask"]`` too. An illegal action loses at once (or raises, as ``illegal``
+    says) and shows as ``infos[agent]["illegal"]`` of the offender. The checks that PettingZoo's wrappers make are made
+    here, once, so the environment needs none of them. Copies and pickles keep the game.
+    """
+
+    def __init__(
+        self,
+        game: str | GameSpec,
+        render_mode: str | None = None,
+        *,
+        illegal: str = "lose",
+        lookahead: bool = False,
+        **params: Any,
+    ) -> None:
+        super().__init__()
+        self._set_up(game, render_mode, illegal, lookahead, params)
+        self.metadata = {
+            "name": self.game.pettingzoo_id.partition("/")[2].replace("-", "_"),
+            "render_modes": list(RENDER_MODES),
+            "is_parallelizable": False,
+            "render_fps": 1,
+        }
+        self.possible_agents = list(SEATS)
+        self.observation_spaces = {seat: self._make_observation_space() for seat in SEATS}
+        self.action_spaces = {seat: self._make_action_space() for seat in SEATS}
+        self._no_move = np.zeros(self.action_count, np.int8)
+        self._duel: Duel | None = None
+
+    def _make_observation_space(self) -> Dict:
+        mask = Box(0, 1, (self.action_count,), np.int8)
+        return Dict({"observation": self._make_observation_box(), "action_mask": mask})
+
+    def observation_space(self, agent: str) -> Dict:
+        space: Dict = self.observation_spaces[agent]  # type: ignore[assignment]
+        return space
+
+    def action_space(self, agent: str) -> Discrete:
+        space: Discrete = self.action_spaces[agent]  # type: ignore[assignment]
+        return space
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game, after ``options["moves"]`` (numbers) if given. Nothing is random, so ``seed`` changes nothing."""
+        duel = self._opened(options)
+        self._duel = duel
+        self.agents = list(SEATS)
+        self.rewards = dict.fromkeys(SEATS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(SEATS, 0.0)
+        self.terminations = dict.fromkeys(SEATS, False)
+        self.truncations = dict.fromkeys(SEATS, False)
+        self._hand_over(duel)
+        if self.render_mode == "human":
+            self.render()
+
+    def _hand_over(self, duel: Duel) -> None:
+        """Point at the seat to move (after the end: at the seat that would be next) and tell both what is legal."""
+        seat = len(duel.actions) & 1
+        mover = SEATS[seat]
+        self.agent_selection = mover
+        self.infos = {
+            mover: {"action_mask": duel.legal.astype(MASK)},
+            SEATS[1 - seat]: {"action_mask": self._no_move.copy()},
+        }
+
+    def observe(self, agent: str) -> Observation:
+        duel = self._duel
+        if duel is None:
+            EnvLogger.error_observe_before_reset()
+        if agent == SEATS[len(duel.actions) & 1]:
+            return {"observation": self.observer(duel.position), "action_mask": duel.legal.astype(MASK)}
+        turned = self.rules.turned(duel.position)
+        return {"observation": self.observer(turned), "action_mask": self._no_move.copy()}
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def step(self, action: int | None) -> None:
+        duel = self._duel
+        if duel is None:
+            EnvLogger.error_step_before_reset()
+        if duel.finished:
+            self._leave(action)
+            return
+        if type(action) is not int or not 0 <= action < self.action_count:
+            action = self._checked_action(action)
+        if self.illegal == "raise":
+            self._refuse_illegal(duel, action)
+        duel.play(action)
+        self._hand_over(duel)
+        if duel.finished:
+            self._finish(duel)
+        if self.render_mode == "human":
+            self.render()
+
+    def _finish(self, duel: Duel) -> None:
+        rewards = dict(zip(SEATS, map(float, duel.payoff), strict=True))
+        self.rewards, self._cumulative_rewards = rewards, dict(rewards)
+        self.terminations = dict.fromkeys(SEATS, duel.over)
+        self.truncations = dict.fromkeys(SEATS, duel.truncated)
+        if duel.offence is not None:
+            self.infos[self.agent_selection]["illegal"] = True
+
+    def _leave(self, action: int | None) -> None:
+        """Take a seat that has seen the end out of the game, as AEC environments do."""
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
+        if action is not None:
+            raise ValueError("when an agent is dead, the only valid action is None")
+        leaver = self.agent_selection
+        self.agents.remove(leaver)
+        for told in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
+            del told[leaver]
+        if self.agents:
+            self.agent_selection = self.agents[0]
+            self.rewards[self.agent_selection] = 0.0
+
+    def render(self) -> Any:
+        if self._duel is None:
+            EnvLogger.error_render_before_reset()
+        return self._rendered(self._duel)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def env(game: str | GameSpec, render_mode: str | None = None, **options: Any) -> NumduelAECEnv:
+    """Return the PettingZoo environment of a game: see :class:`NumduelAECEnv` for the options."""
+    return NumduelAECEnv(game, render_mode, **options)

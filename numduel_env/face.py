@@ -1,0 +1,117 @@
+"""What the faces of a game share: its options, its spaces, and how it is shown."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from numduel_env.duels import Duel
+from numduel_env.games import GameSpec, find_game
+from numduel_env.observation import Observer
+
+RENDER_MODES = ["human", "ansi", "rgb_array"]
+ILLEGAL = ("lose", "raise")
+
+
+class Face:
+    """A game with the options common to every face.
+
+    ``illegal`` says what an illegal action does: ``"lose"`` the game at once, or ``"raise"`` a ``ValueError`` that
+    leaves the game as it was. ``lookahead`` appends to the observation where each move leads.
+    """
+
+    render_mode: str | None
+
+    def _set_up(
+        self, game: str | GameSpec, render_mode: str | None, illegal: str, lookahead: bool, params: dict[str, Any]
+    ) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode must be None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}")
+        if illegal not in ILLEGAL:
+            raise ValueError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
+        self.game = find_game(game)
+        self.rules = self.game.make_rules(**params)
+        self.observer = Observer(self.rules, bool(lookahead))
+        self.render_mode = render_mode
+        self.illegal = illegal
+        self.action_count = len(self.rules.numbers)
+
+    def _make_observation_box(self) -> Box:
+        return Box(0.0, 1.0, (self.observer.size,), np.float32)
+
+    def _make_action_space(self) -> Discrete:
+        return Discrete(self.action_count)
+
+    def _checked_action(self, action: Any) -> int:
+        """Return one action as an int, or raise before anything changes: it must be one of the action space."""
+        if isinstance(action, np.integer) or (isinstance(action, np.ndarray) and action.shape == ()):
+            action = action.item()
+        if type(action) is not int or not 0 <= action < self.action_count:
+            raise ValueError(f"an action is an integer from 0 to {self.action_count - 1}, not {action!r}")
+        return action
+
+    def _refuse_illegal(self, duel: Duel, action: int) -> None:
+        """Raise for an illegal action if this face is to raise."""
+        if self.illegal == "raise" and not duel.legal[action]:
+            number = int(self.rules.numbers[action])
+            raise ValueError(f"action {action} is illegal: {self.game.wording.refusal(duel, number)}")
+
+    def _opened(self, options: dict[str, Any] | None) -> Duel:
+        """Return a new duel in which ``options["moves"]`` have been played; other options are not ours to judge."""
+        moves = (options or {}).get("moves")
+        return start_duel(self.game, self.rules, () if moves is None else moves)
+
+    def _rendered(self, duel: Duel) -> str | NDArray[np.uint8] | None:
+        if self.render_mode == "rgb_array":
+            from numduel_env.picture import draw
+
+            return draw(self.game, duel)
+        text = self.game.wording.screen(duel)
+        if self.render_mode == "ansi":
+            return text
+        if self.render_mode == "human":
+            print(text, flush=True)
+        return None
+
+
+def start_duel(game: GameSpec, rules: Any, moves: Any) -> Duel:
+    """Return the unfinished duel reached by legal ``moves`` (numbers, not actions).
+
+    Raises a ``ValueError`` that says which move cannot be played and why.
+    """
+    duel = Duel(rules)
+    if isinstance(moves, str | bytes) or not hasattr(moves, "__iter__"):
+        raise ValueError(f"moves must be a sequence of numbers, not {moves!r}")
+    for place, move in enumerate(moves, start=1):
+        try:
+            number = operator.index(move)
+        except TypeError:
+            raise ValueError(f"move {place} must be a number, not {move!r}") from None
+        if duel.finished:
+            raise ValueError(f"move {place} ({number}) comes after the end of the game")
+        action = np.flatnonzero(rules.numbers == number)
+        if not len(action) or not duel.legal[action[0]]:
+            raise ValueError(f"move {place} ({number}) is illegal: {game.wording.refusal(duel, number)}")
+        duel.play(int(action[0]))
+    if duel.finished:
+        raise ValueError(f"the moves {list(moves)} finish the game; give moves that leave it unfinished")
+    return duel
+
+
+class SeatDraw:
+    """Seats a learner: always ``"first"``, always ``"second"``, or at ``"random"``."""
+
+    def __init__(self, seat: str) -> None:
+        if seat not in ("first", "second", "random"):
+            raise ValueError(f"seat must be one of first, second, random, not {seat!r}")
+        self.seat = seat
+
+    def __call__(self, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Return the learner's seat in ``count`` games."""
+        if self.seat == "random":
+            return (generator.random(count) < 0.5).astype(np.int64)
+        return np.full(count, int(self.seat == "second"))

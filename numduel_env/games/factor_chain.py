@@ -1,0 +1,52 @@
+"""Factor Chain Duel: build a chain in which each number divides, or is divided by, the one before it.
+
+The opening move may be any number of the pool. After that a player chooses an unused factor or multiple of the last
+number, and one who has none loses. So a prime above half the highest number wins at once as an opening: that is the
+book's game.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numduel_env.rules import BoolArray, Rules, number_range
+
+
+class Chain(NamedTuple):
+    """The unused numbers, and which of them may follow the last number."""
+
+    pool: BoolArray
+    followers: BoolArray
+
+
+class FactorChain(Rules):
+    """Choose an unused factor or multiple of the last number."""
+
+    def __init__(self, lowest: int, highest: int) -> None:
+        self.numbers = number_range(lowest, highest)
+        self.max_plies = len(self.numbers)
+        multiples = self.numbers % self.numbers[:, None] == 0
+        self._others = ~np.eye(self.max_plies, dtype=bool)
+        self.related = (multiples | multiples.T) & self._others
+
+    def initial(self, shape: tuple[int, ...] = ()) -> Chain:
+        pool = np.ones((*shape, len(self.numbers)), bool)
+        return Chain(pool, pool.copy())
+
+    def legal(self, position: Chain) -> BoolArray:
+        return position.followers
+
+    def play(self, position: Chain, action: Any) -> Chain:
+        pool, followers = self._others.take(action, axis=0), self.related.take(action, axis=0)
+        pool &= position.pool
+        followers &= pool
+        return Chain(pool, followers)
+
+    def features(self, position: Chain) -> dict[str, NDArray[Any]]:
+        return {"pool": position.pool, "followers": position.followers}
+
+    def available(self, position: Chain) -> BoolArray:
+        return position.pool

@@ -1,0 +1,77 @@
+"""Prime Duel (multiply to 1,000): multiply your score by primes until somebody lands exactly on the target.
+
+Both start at 1. Every prime is legal on every turn, always: landing on the target wins at once, passing it loses at
+once.
+
+Ruling: a player whose every prime overshoots still moves, and loses by that move.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numduel_env.games.primes import is_prime
+from numduel_env.rules import BoolArray, Rules, whole_number
+
+LARGEST_SCORE = np.iinfo(np.int64).max
+
+
+class Scores(NamedTuple):
+    """The mover's own score and the opponent's."""
+
+    mine: NDArray[np.int64]
+    theirs: NDArray[np.int64]
+
+
+class PrimeDuelProduct(Rules):
+    """Multiply your score by a prime; hit the target, never pass it."""
+
+    def __init__(self, target: int, primes_below: int) -> None:
+        candidates = np.arange(2, whole_number("primes_below", primes_below, 3, 10**6))
+        self.numbers = candidates[is_prime(candidates)]
+        # No score may outgrow an int64, the overshooting one included.
+        self.target = whole_number("target", target, 2, int(LARGEST_SCORE // self.numbers[-1]))
+        doublings = self.target.bit_length() - 1
+        self.max_plies = 2 * doublings + 1
+        self._all_or_none = np.array([[True], [False]]).repeat(len(self.numbers), axis=1)
+        self._largest_score = self.target * int(self.numbers[-1])
+
+    def initial(self, shape: tuple[int, ...] = ()) -> Scores:
+        ones = np.ones(shape, np.int64)
+        return Scores(ones[()], ones.copy()[()])
+
+    def legal(self, position: Scores) -> BoolArray:
+        return self._all_or_none.take(self.over(position), axis=0)
+
+    def over(self, position: Scores) -> BoolArray:
+        return position.theirs >= self.target
+
+    def play(self, position: Scores, action: Any) -> Scores:
+        return Scores(position.theirs, position.mine * self.numbers[action])
+
+    def value(self, position: Scores) -> NDArray[np.int8]:
+        return np.int8(1) - np.int8(2) * (position.theirs == self.target)
+
+    def turned(self, position: Scores) -> Scores:
+        return Scores(position.theirs, position.mine)
+
+    def available(self, position: Scores) -> BoolArray:
+        return np.ones((*np.shape(position.mine), len(self.numbers)), bool)
+
+    def features(self, position: Scores) -> dict[str, NDArray[Any]]:
+        """Both scores on a scale that tells small scores apart: see :meth:`_size`."""
+        return {"mine": self._size(position.mine), "theirs": self._size(position.theirs)}
+
+    def _size(self, score: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the fourth root of a score's share of the largest score: as good as a logarithm here, and cheaper."""
+        size: NDArray[np.float64] = (score / self._largest_score) ** 0.5
+        return size**0.5
+
+    def outlook(self, position: Scores) -> NDArray[Any]:
+        """Whether the score just made hits the target, passes it, or still divides it, and its size."""
+        made = position.theirs
+        still_divides = self.target % made == 0
+        return np.stack([made == self.target, made > self.target, still_divides, self._size(made)], axis=-1)

@@ -1,0 +1,47 @@
+"""What a learner is given to see: a game's features as one flat vector, and with lookahead where each move leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numduel_env.rules import Position, Rules
+
+
+FLOAT = np.dtype(np.float32)
+
+
+class Observer:
+    """Turns positions into float32 vectors within [0, 1].
+
+    ``layout`` names the parts in order with their sizes. With ``lookahead`` the last part, ``outlook``, tells for every
+    action what the rules' ``outlook`` says of the position it leads to, and is zero where the action is illegal.
+    """
+
+    def __init__(self, rules: Rules, lookahead: bool = False) -> None:
+        self.rules = rules
+        self.lookahead = lookahead
+        first = rules.initial()
+        shapes = {name: np.shape(part) for name, part in rules.features(first).items()}
+        if lookahead:
+            shapes["outlook"] = (rules.outlook(rules.play_all(first)).size,)
+        self.layout = {name: shape[0] if shape else 1 for name, shape in shapes.items()}
+        self.size = sum(self.layout.values())
+        self._slots: list[tuple[Any, ...]] = []
+        start = 0
+        for shape in shapes.values():
+            self._slots.append((..., slice(start, start + shape[0]) if shape else start))
+            start += shape[0] if shape else 1
+
+    def __call__(self, position: Position, shape: tuple[int, ...] = ()) -> NDArray[np.float32]:
+        """Return the observation ``[..., size]`` of the player to move in ``shape`` games, a fresh array."""
+        seen = np.empty((*shape, self.size), FLOAT)
+        for slot, part in zip(self._slots, self.rules.features(position).values()):
+            seen[slot] = part
+        if self.lookahead:
+            outlook = self.rules.outlook(self.rules.play_all(position))
+            outlook = outlook * self.rules.legal(position)[..., None]
+            seen[self._slots[-1]] = outlook.reshape(*shape, -1)
+        return seen

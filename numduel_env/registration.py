@@ -1,0 +1,26 @@
+"""Tells Gymnasium and PettingZoo about the games: strings only, so that importing costs nothing."""
+
+from __future__ import annotations
+
+import gymnasium
+import pettingzoo
+
+from numduel_env.games import GameSpec, add_game
+
+
+def register_ids(spec: GameSpec) -> None:
+    """Register a game of the table under its Gymnasium and PettingZoo ids."""
+    gymnasium.register(
+        spec.gymnasium_id,
+        entry_point="numduel_env.single:NumduelEnv",
+        vector_entry_point="numduel_env.vector:NumduelVectorEnv",
+        kwargs={"game": spec.name},
+    )
+    pettingzoo.register("aec", spec.pettingzoo_id, "numduel_env.aec:env", kwargs={"game": spec.name})
+
+
+def register_game(spec: GameSpec) -> GameSpec:
+    """Add a game of your own: it gets its ids, and every face, tool and agent knows it by name."""
+    add_game(spec)
+    register_ids(spec)
+    return spec

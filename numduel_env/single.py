@@ -1,0 +1,109 @@
+"""The Gymnasium face: one learner against an opponent that answers inside ``step``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from numduel_env.duels import Duel
+from numduel_env.face import RENDER_MODES, Face, SeatDraw
+from numduel_env.games import GameSpec
+from numduel_env.opponents import opponent_for
+from numduel_env.rules import BoolArray, Policy
+
+
+class NumduelEnv(gymnasium.Env[NDArray[np.float32], np.int64], Face):
+    """A game as the learner sees it; rewards are always the learner's own.
+
+    ``opponent`` is ``"random"`` or any policy; ``seat`` is ``"first"``, ``"second"`` or ``"random"`` (drawn
+    anew by every reset). ``info`` holds ``action_mask`` (int8), the learner's ``seat``, whether the game is ``over``, and
+    whether an ``illegal`` action ended it.
+
+    The opponent may end the game before the learner's first move. Then ``reset`` returns the finished position with an
+    all-zero mask and ``info["over"]`` True, and the next ``step`` ignores its action and returns the reward.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 1}
+
+    def __init__(
+        self,
+        game: str | GameSpec,
+        render_mode: str | None = None,
+        *,
+        opponent: str | Policy = "random",
+        seat: str = "random",
+        illegal: str = "lose",
+        lookahead: bool = False,
+        **params: Any,
+    ) -> None:
+        self._set_up(game, render_mode, illegal, lookahead, params)
+        self.opponent = opponent_for(opponent, self.rules)
+        self._draw_seats = SeatDraw(seat)
+        self.observation_space = self._make_observation_box()
+        self.action_space = self._make_action_space()
+        self._duel: Duel | None = None
+        self._seat = 0
+        self._told_over = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start a game, after ``options["moves"]`` (numbers) if given."""
+        duel = self._opened(options)
+        super().reset(seed=seed)
+        self._duel = duel
+        self._seat = int(self._draw_seats(1, self.np_random)[0])
+        self._told_over = False
+        if duel.seat != self._seat:
+            self._answer(duel)
+        if self.render_mode == "human":
+            self.render()
+        return self._observation(duel), self._info(duel)
+
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        duel = self._duel
+        if duel is None:
+            raise ResetNeeded("Cannot call env.step() before calling env.reset()")
+        if self._told_over:
+            raise ResetNeeded("Cannot call env.step() after the end of the game: call env.reset() first")
+        action = self._checked_action(action)
+        if not duel.finished:
+            self._refuse_illegal(duel, action)
+            duel.play(action)
+            if not duel.finished:
+                self._answer(duel)
+        self._told_over = duel.finished
+        if self.render_mode == "human":
+            self.render()
+        reward = float(duel.payoff[self._seat])
+        return self._observation(duel), reward, duel.over, duel.truncated, self._info(duel)
+
+    def _answer(self, duel: Duel) -> None:
+        duel.play(self._checked_action(np.asarray(self.opponent.choose(duel.position, self.np_random))))
+
+    def _observation(self, duel: Duel) -> NDArray[np.float32]:
+        mine = duel.position if duel.seat == self._seat else self.rules.turned(duel.position)
+        return self.observer(mine)
+
+    def _info(self, duel: Duel) -> dict[str, Any]:
+        return {
+            "action_mask": duel.legal.astype(np.int8),
+            "seat": self._seat,
+            "over": duel.finished,
+            "illegal": duel.offence is not None,
+        }
+
+    def action_masks(self) -> BoolArray:
+        """Return which actions are legal now, as MaskablePPO asks for it."""
+        if self._duel is None:
+            raise ResetNeeded("Cannot call env.action_masks() before calling env.reset()")
+        return self._duel.legal.copy()
+
+    def render(self) -> Any:
+        if self._duel is None:
+            raise ResetNeeded("Cannot call env.render() before calling env.reset()")
+        return self._rendered(self._duel)
