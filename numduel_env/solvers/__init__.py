@@ -1,0 +1,3 @@
+"""Perfect play for every game."""
+
+from __future__ import annotations
