@@ -22,13 +22,18 @@ MASK = np.dtype(np.int8)
 Observation = dict[str, NDArray[Any]]
 
 
+def not_reset(call: str) -> AssertionError:
+    """Return the error that PettingZoo's own order-enforcing wrapper raises."""
+    return AssertionError(f"reset() needs to be called before {call}.")
+
+
 class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
     """A game for two agents, ``player_0`` (who opens) and ``player_1``.
 
-    The observation is ``{"observation", "action_mask"}``; the mask is int8, all zeros for the waiting seat and after the
-    end, and stands in ``infos[agent]["action_mask"]`` too. An illegal action loses at once (or raises, as ``illegal``
-    says) and shows as ``infos[agent]["illegal"]`` of the offender. The checks that PettingZoo's wrappers make are made
-    here, once, so the environment needs none of them. Copies and pickles keep the game.
+    The observation is ``{"observation", "action_mask"}``; the mask is int8, all zeros for the waiting seat and after
+    the end, and stands in ``infos[agent]["action_mask"]`` too. An illegal action loses at once (or raises, as
+    ``illegal`` says) and shows as ``infos[agent]["illegal"]`` of the offender. The checks that PettingZoo's wrappers
+    make are made here, once, so the environment needs none of them. Copies and pickles keep the game.
     """
 
     def __init__(
@@ -59,15 +64,15 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         return Dict({"observation": self._make_observation_box(), "action_mask": mask})
 
     def observation_space(self, agent: str) -> Dict:
-        space: Dict = self.observation_spaces[agent]  # type: ignore[assignment]
+        space: Dict = self.observation_spaces[agent]
         return space
 
     def action_space(self, agent: str) -> Discrete:
-        space: Discrete = self.action_spaces[agent]  # type: ignore[assignment]
+        space: Discrete = self.action_spaces[agent]
         return space
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a game, after ``options["moves"]`` (numbers) if given. Nothing is random, so ``seed`` changes nothing."""
+        """Start a game, after ``options["moves"]`` (numbers) if given; nothing is random, ``seed`` changes nothing."""
         duel = self._opened(options)
         self._duel = duel
         self.agents = list(SEATS)
@@ -84,7 +89,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         seat = len(duel.actions) & 1
         mover = SEATS[seat]
         self.agent_selection = mover
-        self.infos = {
+        self.infos: dict[str, dict[str, Any]] = {
             mover: {"action_mask": duel.legal.astype(MASK)},
             SEATS[1 - seat]: {"action_mask": self._no_move.copy()},
         }
@@ -92,11 +97,16 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
     def observe(self, agent: str) -> Observation:
         duel = self._duel
         if duel is None:
-            EnvLogger.error_observe_before_reset()
+            raise not_reset("observe")
         if agent == SEATS[len(duel.actions) & 1]:
             return {"observation": self.observer(duel.position), "action_mask": duel.legal.astype(MASK)}
         turned = self.rules.turned(duel.position)
         return {"observation": self.observer(turned), "action_mask": self._no_move.copy()}
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        if self._duel is None:
+            raise not_reset("agent_iter()")
+        return super().agent_iter(max_iter)
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         agent = self.agent_selection
@@ -111,7 +121,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
     def step(self, action: int | None) -> None:
         duel = self._duel
         if duel is None:
-            EnvLogger.error_step_before_reset()
+            raise not_reset("step")
         if duel.finished:
             self._leave(action)
             return
@@ -127,8 +137,9 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
             self.render()
 
     def _finish(self, duel: Duel) -> None:
-        rewards = dict(zip(SEATS, map(float, duel.payoff), strict=True))
-        self.rewards, self._cumulative_rewards = rewards, dict(rewards)
+        first, second = SEATS
+        self.rewards = {first: float(duel.payoff[0]), second: float(duel.payoff[1])}
+        self._cumulative_rewards = dict(self.rewards)
         self.terminations = dict.fromkeys(SEATS, duel.over)
         self.truncations = dict.fromkeys(SEATS, duel.truncated)
         if duel.offence is not None:
@@ -151,7 +162,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
 
     def render(self) -> Any:
         if self._duel is None:
-            EnvLogger.error_render_before_reset()
+            raise not_reset("render")
         return self._rendered(self._duel)
 
     def close(self) -> None:

@@ -19,7 +19,8 @@ from numduel_env.rules import BoolArray, Position, Rules, put_rows, take_rows
 class Duel:
     """One game: its position, its history, and how it ended.
 
-    ``finished`` means over or truncated: nobody moves any more. ``payoff`` is what the game was worth to (seat 0, seat 1). ``offence`` is the illegal action that ended it, if one did.
+    ``finished`` means over or truncated: nobody moves any more. ``payoff`` is what the game was worth to (seat 0,
+    seat 1). ``offence`` is the illegal action that ended it, if one did.
     """
 
     def __init__(self, rules: Rules, actions: Iterable[int] = ()) -> None:
@@ -90,7 +91,8 @@ class Plies(NamedTuple):
     @classmethod
     def undecided(cls, count: int) -> Plies:
         """Return plies that led to nothing yet in ``count`` duels."""
-        return cls(*(np.zeros(count, part.dtype) for part in UNDECIDED))
+        over, truncated, illegal = (np.zeros(count, bool) for _ in range(3))
+        return cls(over, truncated, illegal, np.zeros(count, np.int8))
 
     @property
     def finished(self) -> BoolArray:
@@ -143,7 +145,7 @@ class Duels:
         if playing is None:
             self.position, self.plies, plies = self._advance(self.position, self.plies, actions)
             self.total_plies += self.count
-        elif 2 * (count := np.count_nonzero(playing)) > self.count:
+        elif 2 * (count := int(np.count_nonzero(playing))) > self.count:
             # Cheaper than taking most games out and putting them back: play everywhere, then undo the rest.
             before, idle = self.position, np.flatnonzero(~playing)
             self.position, self.plies, plies = self._advance(before, self.plies, actions, playing)

@@ -62,8 +62,8 @@ class Face:
 
     def _opened(self, options: dict[str, Any] | None) -> Duel:
         """Return a new duel in which ``options["moves"]`` have been played; other options are not ours to judge."""
-        moves = (options or {}).get("moves")
-        return start_duel(self.game, self.rules, () if moves is None else moves)
+        moves = options.get("moves") if options else None
+        return Duel(self.rules) if moves is None else start_duel(self.game, self.rules, moves)
 
     def _rendered(self, duel: Duel) -> str | NDArray[np.uint8] | None:
         if self.render_mode == "rgb_array":

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from numduel_env.rules import Position, Rules
 
-
 FLOAT = np.dtype(np.float32)
 
 
@@ -29,19 +28,22 @@ class Observer:
             shapes["outlook"] = (rules.outlook(rules.play_all(first)).size,)
         self.layout = {name: shape[0] if shape else 1 for name, shape in shapes.items()}
         self.size = sum(self.layout.values())
-        self._slots: list[tuple[Any, ...]] = []
+        # Where each part goes in the observation of one game; batches index the same places behind an ellipsis.
+        self._places: list[Any] = []
         start = 0
         for shape in shapes.values():
-            self._slots.append((..., slice(start, start + shape[0]) if shape else start))
+            self._places.append(slice(start, start + shape[0]) if shape else start)
             start += shape[0] if shape else 1
+        self._batch_places = [(..., place) for place in self._places]
 
     def __call__(self, position: Position, shape: tuple[int, ...] = ()) -> NDArray[np.float32]:
         """Return the observation ``[..., size]`` of the player to move in ``shape`` games, a fresh array."""
         seen = np.empty((*shape, self.size), FLOAT)
-        for slot, part in zip(self._slots, self.rules.features(position).values()):
-            seen[slot] = part
+        places = self._batch_places if shape else self._places
+        for place, part in zip(places, self.rules.features(position).values()):
+            seen[place] = part
         if self.lookahead:
             outlook = self.rules.outlook(self.rules.play_all(position))
             outlook = outlook * self.rules.legal(position)[..., None]
-            seen[self._slots[-1]] = outlook.reshape(*shape, -1)
+            seen[places[-1]] = outlook.reshape(*shape, -1)
         return seen

@@ -48,7 +48,10 @@ class Rules(ABC):
 
     @abstractmethod
     def play(self, position: Position, action: Any) -> Position:
-        """Return the position after a legal ``action`` (an int, or ints shaped like the batch), as the next player sees it."""
+        """Return the position after a legal ``action``, as the next player sees it.
+
+        ``action`` is an int for one game, and for a batch an array of ints of the batch's shape.
+        """
 
     @abstractmethod
     def features(self, position: Position) -> dict[str, NDArray[Any]]:
@@ -68,6 +71,10 @@ class Rules(ABC):
     def available(self, position: Position) -> BoolArray:
         """Return ``[..., A]``, the numbers that are still in the game, whether or not they are legal now."""
         return self.legal(position)
+
+    def removed(self, position: Position, action: Any) -> BoolArray:
+        """Return ``[..., A]``, the numbers that leave the game with a legal ``action``."""
+        return self.available(position) & ~self.available(self.play(position, action))
 
     def outlook(self, position: Position) -> NDArray[Any]:
         """Return ``[..., k]`` cheap facts, within [0, 1], about a position just handed to the opponent.

@@ -42,14 +42,15 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
     # Multiplying sums the bytes of a word from the lowest up: byte k becomes the count of legal actions in bytes 0..k.
     counts = np.bitwise_count(packed).view("<u8") * ONE_IN_EACH_BYTE
     totals = (counts >> TOP_BYTE).reshape(-1, words_per_mask).T
-    rank = (generator.random(len(rows)) * sum(totals[1:], totals[0])).astype(np.uint64)
-    first_action = np.int64(0)
+    total = sum(totals[1:], totals[0])
+    rank = (generator.random(len(rows)) * total).astype(np.uint64)
+    first_action: NDArray[np.int64] | int = 0
     if words_per_mask > 1:
         # The word that holds the action of that rank, and the rank within the word.
         word = np.zeros(len(rows), np.int64)
-        for place, total in enumerate(totals[:-1]):
-            passed = (word == place) & (rank >= total)
-            rank -= total * passed
+        for place, count in enumerate(totals[:-1]):
+            passed = (word == place) & (rank >= count) & (total > 0)
+            rank -= count * passed
             word += passed
         at = np.arange(0, len(words), words_per_mask) + word
         words, counts, first_action = words.take(at), counts.take(at), word * WORD

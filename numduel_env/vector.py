@@ -213,7 +213,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         return np.flatnonzero(finished)
 
     def _report_ends(self, rows: Rows, report: Report) -> None:
-        """Write into ``report`` how the games in ``rows`` ended, and what they looked like if they begin anew at once."""
+        """Write into ``report`` how the games in ``rows`` ended, and their last look if they begin anew at once."""
         if not len(rows):
             return
         ends = take_rows(self._outcome, rows)

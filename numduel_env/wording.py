@@ -38,8 +38,12 @@ def chosen(duel: Duel, mask: BoolArray) -> list[int]:
 
 def taken(duel: Duel) -> list[int]:
     """Return the numbers that left the game with the last ply."""
-    before = duel.before()
-    return chosen(duel, before.rules.available(before.position) & ~duel.rules.available(duel.position))
+    return chosen(duel, duel.rules.removed(duel.before().position, duel.actions[-1]))
+
+
+def recent(duel: Duel, most: int) -> list[str]:
+    """Return the last numbers played, after dots if there were more."""
+    return ["..."] * (len(duel.actions) > most) + [str(number) for number in duel.moves[-most:]]
 
 
 class Wording:
@@ -89,7 +93,7 @@ class Wording:
 
     def caption(self, duel: Duel) -> str:
         """Return the line under a picture: what the numbers alone do not show."""
-        return listed(duel.moves[-12:])
+        return f"Played: {', '.join(recent(duel, 16))}" if duel.actions else ""
 
     def screen(self, duel: Duel) -> str:
         """Return the whole display between two plies."""
@@ -165,7 +169,7 @@ class FactorChainWording(Wording):
         return f"No valid moves for {player(1 - winner)}. {player(winner)} wins!"
 
     def caption(self, duel: Duel) -> str:
-        return " → ".join((["…"] if len(duel.moves) > 12 else []) + [str(number) for number in duel.moves[-12:]])
+        return f"Chain: {' > '.join(recent(duel, 12))}" if duel.actions else ""
 
 
 def scores_by_seat(duel: Duel) -> list[int]:

@@ -77,7 +77,12 @@ def find_game(name: str | GameSpec) -> GameSpec:
 add_game(GameSpec("prime-rumble", "Prime Rumble", Sieve, {"lowest": 2, "highest": 50}, 0, wording.PrimeRumbleWording()))
 add_game(
     GameSpec(
-        "factor-chain-duel", "Factor Chain Duel", FactorChain, {"lowest": 2, "highest": 50}, 0, wording.FactorChainWording()
+        "factor-chain-duel",
+        "Factor Chain Duel",
+        FactorChain,
+        {"lowest": 2, "highest": 50},
+        0,
+        wording.FactorChainWording(),
     )
 )
 add_game(GameSpec("divider-duel", "Divider Duel", Sieve, {"lowest": 2, "highest": 9}, 0, wording.DividerDuelWording()))

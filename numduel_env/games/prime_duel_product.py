@@ -53,7 +53,8 @@ class PrimeDuelProduct(Rules):
         return Scores(position.theirs, position.mine * self.numbers[action])
 
     def value(self, position: Scores) -> NDArray[np.int8]:
-        return np.int8(1) - np.int8(2) * (position.theirs == self.target)
+        worth: NDArray[np.int8] = np.int8(1) - np.int8(2) * (position.theirs == self.target)
+        return worth
 
     def turned(self, position: Scores) -> Scores:
         return Scores(position.theirs, position.mine)

@@ -26,6 +26,9 @@ from numduel_env.rules import BoolArray, Rules, number_range, whole_number
 ENDINGS = ("higher", "refill", "draw")
 
 
+ONE = np.int8(1)
+
+
 class PoolAndScores(NamedTuple):
     """The numbers left to choose from (none once somebody has the target), the mover's score and the opponent's."""
 
@@ -76,11 +79,20 @@ class PrimeDuelSum(Rules):
         return PoolAndScores(left, theirs, mine)
 
     def value(self, position: PoolAndScores) -> NDArray[np.int8]:
-        unreached = np.sign(position.mine - position.theirs) if self.when_empty == "higher" else 0
-        return np.where(position.theirs == self.target, -1, unreached).astype(np.int8)
+        if self.when_empty == "higher":
+            # Whoever has the target has the higher score, too.
+            worth: NDArray[np.int8] = ONE * (position.mine > position.theirs) - ONE * (position.mine < position.theirs)
+        else:
+            worth = -ONE * (position.theirs == self.target)
+        return worth
 
     def turned(self, position: PoolAndScores) -> PoolAndScores:
         return PoolAndScores(position.pool, position.theirs, position.mine)
+
+    def removed(self, position: PoolAndScores, action: Any) -> BoolArray:
+        """The chosen number alone, even where the list then starts again or is closed by a win."""
+        chosen: BoolArray = ~self._keeps.take(action, axis=0)
+        return chosen
 
     def features(self, position: PoolAndScores) -> dict[str, NDArray[Any]]:
         """The numbers left, and both scores as shares of the target."""

@@ -1,0 +1,69 @@
+"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3, on every game and on unusual sizes."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import gymnasium
+import pettingzoo
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import api_test, render_test, seed_test
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
+
+import numduel_env
+from numduel_env import GAMES
+from tests.variants import each_game, each_variant
+
+# What PettingZoo's api_test says of every dict observation that is not on a list of its own.
+DICT_OBSERVATIONS = "Observation is not a NumPy array|Observation space for each agent probably should be"
+# A finished position may have nothing left to show, and has no legal move.
+FINISHED = "Observation numpy array is all zeros|Action mask numpy array is all zeros"
+
+
+@pytest.mark.filterwarnings(f"ignore:{DICT_OBSERVATIONS}|{FINISHED}")
+@pytest.mark.parametrize("lookahead", [False, True])
+@each_variant
+def test_pettingzoo_api(game, params, lookahead):
+    api_test(numduel_env.env(game, lookahead=lookahead, **params), num_cycles=200)
+
+
+@each_variant
+def test_pettingzoo_seed(game, params):
+    seed_test(partial(numduel_env.env, game, **params), num_cycles=100)
+
+
+@each_variant
+def test_pettingzoo_render(game, params, capsys):
+    render_test(partial(numduel_env.env, game, **params))
+
+
+@each_game
+def test_pettingzoo_registry(game, params):
+    environment = pettingzoo.make("aec", GAMES[game].pettingzoo_id, **params)
+    environment.reset()
+    assert environment.metadata["name"] == f"{game.replace('-', '_')}_v0"
+    assert environment.possible_agents == ["player_0", "player_1"]
+
+
+@pytest.mark.parametrize("seat", ["first", "second", "random"])
+@pytest.mark.parametrize("lookahead", [False, True])
+@each_variant
+def test_gymnasium_check_env(game, params, seat, lookahead, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        environment = gymnasium.make(GAMES[game].gymnasium_id, seat=seat, lookahead=lookahead, **params)
+        check_env(environment.unwrapped)
+
+
+@each_variant
+def test_stable_baselines_check_env(game, params):
+    sb3_check_env(gymnasium.make(GAMES[game].gymnasium_id, **params).unwrapped)
+
+
+@each_game
+def test_make_with_module_prefix(game, params):
+    environment = gymnasium.make(f"numduel_env:{GAMES[game].gymnasium_id}")
+    assert environment.spec is not None
+    assert environment.spec.to_json()

@@ -1,0 +1,102 @@
+"""A game is one small file of rules plus one line in the table: this file defines a sixth and opens every door."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.utils.env_checker import check_env
+from numpy.typing import NDArray
+from pettingzoo.test import api_test, render_test, seed_test
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
+
+import numduel_env
+from numduel_env import GAMES, GameSpec, Rules, random_legal, register_game
+from numduel_env.rules import BoolArray, whole_number
+
+
+class Heap(NamedTuple):
+    """How many counters are left."""
+
+    counters: NDArray[np.int64]
+
+
+class Subtraction(Rules):
+    """Take one to ``most`` counters from a heap; whoever takes the last one wins."""
+
+    def __init__(self, heap: int, most: int) -> None:
+        self.heap = whole_number("heap", heap, 1)
+        self.numbers = np.arange(1, whole_number("most", most, 1) + 1)
+        self.max_plies = self.heap
+
+    def initial(self, shape: tuple[int, ...] = ()) -> Heap:
+        return Heap(np.full(shape, self.heap)[()])
+
+    def legal(self, position: Heap) -> BoolArray:
+        return position.counters[..., None] >= self.numbers
+
+    def play(self, position: Heap, action: Any) -> Heap:
+        return Heap(position.counters - self.numbers[action])
+
+    def features(self, position: Heap) -> dict[str, NDArray[Any]]:
+        return {"counters": position.counters / self.heap}
+
+
+@pytest.fixture(scope="module")
+def spec():
+    spec = register_game(GameSpec("subtraction", "Subtraction", Subtraction, {"heap": 11, "most": 3}))
+    yield spec
+    del GAMES["subtraction"]
+    del gymnasium.registry[spec.gymnasium_id]
+    pettingzoo.env_registry.registration.aec_registry.pop(spec.pettingzoo_id)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Observation is not a NumPy|Observation space for each|.*all zeros|Observation is a single"
+)
+def test_pettingzoo_door(spec, capsys):
+    environment = pettingzoo.make("aec", "numduel/subtraction-v0", heap=9)
+    api_test(environment, num_cycles=50)
+    seed_test(lambda: numduel_env.env("subtraction"))
+    render_test(lambda render_mode: numduel_env.env("subtraction", render_mode=render_mode))
+    environment.reset(options={"moves": [3, 2]})
+    assert copy.deepcopy(environment).last()[0]["observation"] == pytest.approx(4 / 9)
+    assert pickle.loads(pickle.dumps(environment)).agent_selection == "player_0"
+
+
+def test_gymnasium_doors(spec):
+    environment = gymnasium.make("numduel/Subtraction-v0", lookahead=True)
+    check_env(environment.unwrapped)
+    sb3_check_env(environment.unwrapped)
+    vector = gymnasium.make_vec("numduel/Subtraction-v0", num_envs=64, heap=20)
+    _, infos = vector.reset(seed=0)
+    generator = np.random.default_rng(0)
+    told = []
+    for _ in range(60):
+        _, rewards, terminated, truncated, infos = vector.step(random_legal(infos["action_mask"], generator))
+        assert not truncated.any()
+        told += rewards[terminated].tolist()
+    assert set(told) == {-1.0, 1.0}
+
+
+def test_people_can_read_and_see_it(spec):
+    environment = numduel_env.env("subtraction", render_mode="ansi")
+    environment.reset(options={"moves": [3]})
+    assert environment.render() == "Player 1 chose 3.\nAvailable Numbers: 1, 2, 3\n\nPlayer 2, it's your turn.\n"
+    for action in (2, 2):
+        environment.step(action)
+    environment.step(2)
+    assert "Player 2 loses by an illegal move. Player 1 wins!" in environment.render()
+
+
+def test_names_and_parameters(spec):
+    assert numduel_env.find_game("Subtraction") is spec
+    with pytest.raises(ValueError, match="there is a game named 'subtraction' already"):
+        register_game(spec)
+    with pytest.raises(ValueError, match=r"^heap must be"):
+        numduel_env.env("subtraction", heap=0)
