@@ -34,6 +34,8 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
     the end, and stands in ``infos[agent]["action_mask"]`` too. An illegal action loses at once (or raises, as
     ``illegal`` says) and shows as ``infos[agent]["illegal"]`` of the offender. The checks that PettingZoo's wrappers
     make are made here, once, so the environment needs none of them. Copies and pickles keep the game.
+
+    Every call of ``observe`` gives fresh arrays; ``infos`` is new with every step.
     """
 
     def __init__(
@@ -86,12 +88,12 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
 
     def _hand_over(self, duel: Duel) -> None:
         """Point at the seat to move (after the end: at the seat that would be next) and tell both what is legal."""
-        seat = len(duel.actions) & 1
+        seat = len(duel.actions) & 1  # duel.seat, without the call: this runs every ply
         mover = SEATS[seat]
         self.agent_selection = mover
         self.infos: dict[str, dict[str, Any]] = {
-            mover: {"action_mask": duel.legal.astype(MASK)},
-            SEATS[1 - seat]: {"action_mask": self._no_move.copy()},
+            mover: {"action_mask": duel.legal.astype(MASK), "illegal": False},
+            SEATS[1 - seat]: {"action_mask": self._no_move.copy(), "illegal": False},
         }
 
     def observe(self, agent: str) -> Observation:
@@ -99,7 +101,8 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         if duel is None:
             raise not_reset("observe")
         if agent == SEATS[len(duel.actions) & 1]:
-            return {"observation": self.observer(duel.position), "action_mask": duel.legal.astype(MASK)}
+            seen = self.observer(duel.position, duel.legal)
+            return {"observation": seen, "action_mask": duel.legal.astype(MASK)}
         turned = self.rules.turned(duel.position)
         return {"observation": self.observer(turned), "action_mask": self._no_move.copy()}
 

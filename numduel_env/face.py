@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import difflib
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,13 @@ class Face:
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode must be None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}")
+        if not isinstance(lookahead, bool):
+            raise ValueError(f"lookahead must be True or False, not {lookahead!r}")
         if illegal not in ILLEGAL:
             raise ValueError(f"illegal must be one of {', '.join(ILLEGAL)}, not {illegal!r}")
         self.game = find_game(game)
         self.rules = self.game.make_rules(**params)
-        self.observer = Observer(self.rules, bool(lookahead))
+        self.observer = Observer(self.rules, lookahead)
         self.render_mode = render_mode
         self.illegal = illegal
         self.action_count = len(self.rules.numbers)
@@ -46,12 +48,12 @@ class Face:
     def _make_action_space(self) -> Discrete:
         return Discrete(self.action_count)
 
-    def _checked_action(self, action: Any) -> int:
+    def _checked_action(self, action: Any, whose: str = "an action") -> int:
         """Return one action as an int, or raise before anything changes: it must be one of the action space."""
         if isinstance(action, np.integer) or (isinstance(action, np.ndarray) and action.shape == ()):
             action = action.item()
         if type(action) is not int or not 0 <= action < self.action_count:
-            raise ValueError(f"an action is an integer from 0 to {self.action_count - 1}, not {action!r}")
+            raise ValueError(f"{whose} is an integer from 0 to {self.action_count - 1}, not {action!r}")
         return action
 
     def _refuse_illegal(self, duel: Duel, action: int) -> None:
@@ -61,9 +63,21 @@ class Face:
             raise ValueError(f"action {action} is illegal: {self.game.wording.refusal(duel, number)}")
 
     def _opened(self, options: dict[str, Any] | None) -> Duel:
-        """Return a new duel in which ``options["moves"]`` have been played; other options are not ours to judge."""
-        moves = options.get("moves") if options else None
-        return Duel(self.rules) if moves is None else start_duel(self.game, self.rules, moves)
+        """Return a new duel in which ``options["moves"]`` have been played; unknown options may be somebody else's."""
+        if not options:
+            return Duel(self.rules)
+        if not isinstance(options, dict):
+            raise ValueError(f"options must be a dict such as {{'moves': [5, 17]}}, not {options!r}")
+        for key in options.keys() - {"moves"}:
+            if difflib.get_close_matches(str(key), ["moves"]):
+                raise ValueError(f"there is no option {key!r}; did you mean 'moves'?")
+        moves = options.get("moves")
+        if moves is None:
+            return Duel(self.rules)
+        duel = self.game.replay(self.rules, moves)
+        if duel.finished:
+            raise ValueError(f"the moves {duel.moves} finish the game; give moves that leave it unfinished")
+        return duel
 
     def _rendered(self, duel: Duel) -> str | NDArray[np.uint8] | None:
         if self.render_mode == "rgb_array":
@@ -76,30 +90,6 @@ class Face:
         if self.render_mode == "human":
             print(text, flush=True)
         return None
-
-
-def start_duel(game: GameSpec, rules: Any, moves: Any) -> Duel:
-    """Return the unfinished duel reached by legal ``moves`` (numbers, not actions).
-
-    Raises a ``ValueError`` that says which move cannot be played and why.
-    """
-    duel = Duel(rules)
-    if isinstance(moves, str | bytes) or not hasattr(moves, "__iter__"):
-        raise ValueError(f"moves must be a sequence of numbers, not {moves!r}")
-    for place, move in enumerate(moves, start=1):
-        try:
-            number = operator.index(move)
-        except TypeError:
-            raise ValueError(f"move {place} must be a number, not {move!r}") from None
-        if duel.finished:
-            raise ValueError(f"move {place} ({number}) comes after the end of the game")
-        action = np.flatnonzero(rules.numbers == number)
-        if not len(action) or not duel.legal[action[0]]:
-            raise ValueError(f"move {place} ({number}) is illegal: {game.wording.refusal(duel, number)}")
-        duel.play(int(action[0]))
-    if duel.finished:
-        raise ValueError(f"the moves {list(moves)} finish the game; give moves that leave it unfinished")
-    return duel
 
 
 class SeatDraw:

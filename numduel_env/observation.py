@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import Position, Rules
+from numduel_env.rules import BoolArray, Position, Rules
 
 FLOAT = np.dtype(np.float32)
 
@@ -16,7 +16,8 @@ class Observer:
     """Turns positions into float32 vectors within [0, 1].
 
     ``layout`` names the parts in order with their sizes. With ``lookahead`` the last part, ``outlook``, tells for every
-    action what the rules' ``outlook`` says of the position it leads to, and is zero where the action is illegal.
+    action what the rules' ``outlook`` says of the position it leads to, and is zero where the action is illegal: all
+    zero for one who is not to move.
     """
 
     def __init__(self, rules: Rules, lookahead: bool = False) -> None:
@@ -36,14 +37,20 @@ class Observer:
             start += shape[0] if shape else 1
         self._batch_places = [(..., place) for place in self._places]
 
-    def __call__(self, position: Position, shape: tuple[int, ...] = ()) -> NDArray[np.float32]:
-        """Return the observation ``[..., size]`` of the player to move in ``shape`` games, a fresh array."""
+    def __call__(
+        self, position: Position, legal: BoolArray | None = None, shape: tuple[int, ...] = ()
+    ) -> NDArray[np.float32]:
+        """Return the observation ``[..., size]`` of ``shape`` games, a fresh array.
+
+        ``legal`` is the mask of whoever sees the position; None for one who is not to move.
+        """
         seen = np.empty((*shape, self.size), FLOAT)
         places = self._batch_places if shape else self._places
         for place, part in zip(places, self.rules.features(position).values()):
             seen[place] = part
         if self.lookahead:
-            outlook = self.rules.outlook(self.rules.play_all(position))
-            outlook = outlook * self.rules.legal(position)[..., None]
-            seen[places[-1]] = outlook.reshape(*shape, -1)
+            seen[places[-1]] = 0 if legal is None else self._outlook(position, legal).reshape(*shape, -1)
         return seen
+
+    def _outlook(self, position: Position, legal: BoolArray) -> NDArray[Any]:
+        return np.where(legal[..., None], self.rules.outlook(self.rules.play_all(position)), 0)

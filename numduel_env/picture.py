@@ -65,7 +65,7 @@ def draw(game: GameSpec, duel: Duel) -> NDArray[np.uint8]:
     pen = ImageDraw.Draw(image)
     heading, plain, digits = (ImageFont.load_default(size) for size in (26, 17, 22))
     pen.text((MARGIN, MARGIN), game.title, fill=INK, font=heading)
-    pen.text((width - MARGIN, MARGIN + 8), _turn(game, duel), fill=INK, font=plain, anchor="ra")
+    pen.text((width - MARGIN, MARGIN + 8), _turn(duel), fill=INK, font=plain, anchor="ra")
     for index, (number, look) in enumerate(zip(numbers, looks(duel))):
         row, column = divmod(first + index, columns)
         left, top = MARGIN + column * (TILE + GAP), MARGIN + HEADING + row * (TILE + GAP)
@@ -75,7 +75,7 @@ def draw(game: GameSpec, duel: Duel) -> NDArray[np.uint8]:
     caption = game.wording.caption(duel)
     pen.text((MARGIN, tiles_bottom + LINE / 2), caption, fill=INK, font=plain)
     _draw_key(pen, MARGIN, tiles_bottom + 2 * LINE, plain)
-    return np.asarray(image)
+    return np.array(image)
 
 
 def is_range(numbers: list[int]) -> bool:
@@ -83,7 +83,7 @@ def is_range(numbers: list[int]) -> bool:
     return numbers == list(range(numbers[0], numbers[-1] + 1))
 
 
-def _turn(game: GameSpec, duel: Duel) -> str:
+def _turn(duel: Duel) -> str:
     if not duel.finished:
         return f"{wording.player(duel.seat)} to move"
     return "Draw" if duel.winner is None else f"{wording.player(duel.winner)} wins"

@@ -86,9 +86,13 @@ class Rules(ABC):
 
     @cached_property
     def start(self) -> tuple[Position, BoolArray]:
-        """The first position of one game and its mask, made once; to be read, not written."""
+        """The first position of one game and its mask, made once and read-only."""
         position = self.initial()
-        return position, self.legal(position)
+        legal = self.legal(position)
+        for shared in (*position, legal):
+            if isinstance(shared, np.ndarray):
+                shared.setflags(write=False)
+        return position, legal
 
     def play_all(self, position: Position) -> Position:
         """Return the positions after every action, as a batch with one more axis; meaningless where illegal."""

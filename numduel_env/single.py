@@ -47,7 +47,7 @@ class NumduelEnv(gymnasium.Env[Any, Any], Face):
         self.action_space = self._make_action_space()
         self._duel: Duel | None = None
         self._seat = 0
-        self._told_over = False
+        self._ended = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -57,37 +57,45 @@ class NumduelEnv(gymnasium.Env[Any, Any], Face):
         super().reset(seed=seed)
         self._duel = duel
         self._seat = int(self._draw_seats(1, self.np_random)[0])
-        self._told_over = False
-        if duel.seat != self._seat:
-            self._answer(duel)
+        self._ended = True
         if self.render_mode == "human":
             self.render()
+        if duel.seat != self._seat:
+            self._answer(duel)
+        self._ended = False
         return self._observation(duel), self._info(duel)
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         duel = self._duel
         if duel is None:
             raise ResetNeeded("Cannot call env.step() before calling env.reset()")
-        if self._told_over:
+        if self._ended:
             raise ResetNeeded("Cannot call env.step() after the end of the game: call env.reset() first")
         action = self._checked_action(action)
         if not duel.finished:
             self._refuse_illegal(duel, action)
-            duel.play(action)
+            # Should the opponent fail, the game is out of turn and can only be reset.
+            self._ended = True
+            self._play(duel, action)
             if not duel.finished:
                 self._answer(duel)
-        self._told_over = duel.finished
-        if self.render_mode == "human":
-            self.render()
+        self._ended = duel.finished
         reward = float(duel.payoff[self._seat])
         return self._observation(duel), reward, duel.over, duel.truncated, self._info(duel)
 
     def _answer(self, duel: Duel) -> None:
-        duel.play(self._checked_action(np.asarray(self.opponent.choose(duel.position, self.np_random))))
+        chosen = np.asarray(self.opponent.choose(duel.position, self.np_random))
+        self._play(duel, self._checked_action(chosen, "the opponent's action"))
+
+    def _play(self, duel: Duel, action: int) -> None:
+        duel.play(action)
+        if self.render_mode == "human":
+            self.render()
 
     def _observation(self, duel: Duel) -> NDArray[np.float32]:
-        mine = duel.position if duel.seat == self._seat else self.rules.turned(duel.position)
-        return self.observer(mine)
+        if duel.seat == self._seat:
+            return self.observer(duel.position, duel.legal)
+        return self.observer(self.rules.turned(duel.position))
 
     def _info(self, duel: Duel) -> dict[str, Any]:
         return {

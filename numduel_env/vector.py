@@ -77,13 +77,22 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         opponent: str | Policy = "random",
         seat: str = "random",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: None = None,
         illegal: str = "lose",
         lookahead: bool = False,
         **params: Any,
     ) -> None:
         self._set_up(game, None, illegal, lookahead, params)
         self.num_envs = whole_number("num_envs", num_envs, 1)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        if render_mode is not None:
+            raise ValueError(
+                "the vector environment shows nothing: render_mode must be None; render a single one instead"
+            )
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            modes = ", ".join(mode.value for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode must be an AutoresetMode or {modes}, not {autoreset_mode!r}") from None
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.opponent = None if opponent == "self" else opponent_for(opponent, self.rules)
         self._draw_seats = SeatDraw(seat)
@@ -103,13 +112,17 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start a game in every row, or where ``options["reset_mask"]`` says, after ``options["moves"]`` (numbers)."""
+        """Start a game in every row, or where ``options["reset_mask"]`` says, after ``options["moves"]`` (numbers).
+
+        The moves are for these games alone: those that follow by autoreset start from the beginning.
+        """
         start = self._opened(options)
         rows = self._rows_to_reset((options or {}).get("reset_mask"))
         super().reset(seed=seed)
-        self._has_reset = True
+        self._has_reset = False
         self._begin(rows, start)
         self._answer()
+        self._has_reset = True
         return self._observations(), self._infos()
 
     def _rows_to_reset(self, mask: Any) -> Rows:
@@ -124,11 +137,14 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]:
-        actions = self._checked_actions(actions, self.num_envs)
         if not self._has_reset:
             raise ResetNeeded("Cannot call env.step() before calling env.reset()")
+        actions = self._checked_actions(actions, self.num_envs, "an action")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._waiting.any():
             raise ResetNeeded("Cannot call env.step() where a game has ended: reset those rows first")
+        self._refuse_illegal_rows(actions)
+        # Should the opponent fail, the games are out of turn and can only be reset.
+        self._has_reset = False
         self._move(actions)
         report = Report(self.num_envs)
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -148,29 +164,30 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             ended = self._finished_rows(but=begun)
             self._report_ends(ended, report)
             self._waiting[ended] = True
+        self._has_reset = True
         infos = self._infos() | report.finals(self.action_count)
         return self._observations(), report.reward, report.terminated, report.truncated, infos
 
-    def _checked_actions(self, actions: Any, count: int) -> NDArray[np.int64]:
+    def _checked_actions(self, actions: Any, count: int, whose: str) -> NDArray[np.int64]:
         """Return a batch of actions, or raise before anything changes."""
         batch = np.asarray(actions)
         if batch.dtype.kind not in "iu" or batch.shape != (count,):
             raise ValueError(f"actions must be integers of shape ({count},), not {batch.dtype} of shape {batch.shape}")
         if count and (batch.min() < 0 or batch.max() >= self.action_count):
             wrong = batch[(batch < 0) | (batch >= self.action_count)][0]
-            raise ValueError(f"an action is an integer from 0 to {self.action_count - 1}, not {wrong}")
+            raise ValueError(f"{whose} is an integer from 0 to {self.action_count - 1}, not {wrong}")
         return batch.astype(np.int64, copy=False)
 
     def _move(self, actions: NDArray[np.int64]) -> None:
         """Play the learners' actions in the games that go on."""
         finished = self._outcome.finished
-        playing = ~finished if finished.any() else None
-        if self.illegal == "raise":
-            self._refuse_illegal_rows(actions, ~finished)
-        self._add_outcome(self.duels.play(actions, playing), worth=1)
+        self._add_outcome(self.duels.play(actions, ~finished if finished.any() else None), worth=1)
 
-    def _refuse_illegal_rows(self, actions: NDArray[np.int64], playing: BoolArray) -> None:
-        offences = np.flatnonzero(playing & ~self.duels.legal[self._all_rows, actions])
+    def _refuse_illegal_rows(self, actions: NDArray[np.int64]) -> None:
+        """Raise for an illegal action if this face is to raise."""
+        if self.illegal != "raise":
+            return
+        offences = np.flatnonzero(~self._outcome.finished & ~self.duels.legal[self._all_rows, actions])
         if len(offences):
             row = offences[0]
             number = self.rules.numbers[actions[row]]
@@ -186,7 +203,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             return
         chosen = self.opponent.choose(take_rows(self.duels.position, rows), self.np_random)
         actions = np.zeros(self.num_envs, np.int64)
-        actions[rows] = self._checked_actions(chosen, len(rows))
+        actions[rows] = self._checked_actions(chosen, len(rows), "the opponent's action")
         self._add_outcome(self.duels.play(actions, to_move), worth=-1)
 
     def _add_outcome(self, plies: Plies, worth: int) -> None:
@@ -235,17 +252,20 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         return labelled(facts, np.ones(self.num_envs, bool))
 
     def _observations(self, rows: Rows | None = None) -> NDArray[np.float32]:
-        """Return what the learners see in ``rows`` (by default in all): in self-play, what the movers see."""
+        """Return what the learners (in self-play: the movers) see in all rows, or in ``rows`` that are finished."""
         position = self.duels.position if rows is None else take_rows(self.duels.position, rows)
-        seen = self.observer(position, (self.num_envs if rows is None else len(rows),))
+        legal = self.duels.legal if rows is None and self.observer.lookahead else None
+        seen = self.observer(position, legal, (self.num_envs if rows is None else len(rows),))
         if self.opponent is not None and self.rules.turned(position) is not position:
             # A game that the learner's own move has ended stands as the opponent would see it.
             away = self.duels.seat != self._seats
             turned = np.flatnonzero(away if rows is None else away[rows])
             if len(turned):
-                seen[turned] = self.observer(self.rules.turned(take_rows(position, turned)), (len(turned),))
+                seen[turned] = self.observer(self.rules.turned(take_rows(position, turned)), None, (len(turned),))
         return seen
 
     def action_masks(self) -> BoolArray:
         """Return which actions are legal now in each row, as MaskablePPO asks for it."""
+        if not self._has_reset:
+            raise ResetNeeded("Cannot call env.action_masks() before calling env.reset()")
         return self.duels.legal

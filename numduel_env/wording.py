@@ -79,8 +79,8 @@ class Wording:
     def ending(self, duel: Duel) -> str:
         """Return how the game ended."""
         if duel.offence is not None:
-            refused = self.refusal(duel, int(duel.rules.numbers[duel.offence]))
-            return f"{refused}\n{player(duel.seat)} loses by an illegal move. {player(1 - duel.seat)} wins!"
+            why = self.reason(duel, int(duel.rules.numbers[duel.offence]))
+            return f"{why}\n{player(duel.seat)} loses by an illegal move. {player(1 - duel.seat)} wins!"
         if duel.truncated:
             return f"The game is stopped after {len(duel.actions)} plies. Nobody wins."
         if duel.winner is None:
@@ -251,7 +251,10 @@ class PrimeDuelSumWording(_ScoreWording):
         return "\n".join([*lines, self.rule])
 
     def reason(self, duel: Duel, number: int) -> str:
-        return f"Error: Number {number} has already been selected. Please choose another number."
+        return f"Number {number} has already been selected."
+
+    def refusal(self, duel: Duel, number: int) -> str:
+        return f"Error: {super().refusal(duel, number)} Please choose another number."
 
     def victory(self, duel: Duel, winner: int) -> str:
         rules: Any = duel.rules

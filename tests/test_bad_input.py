@@ -11,7 +11,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 import numduel_env
 from numduel_env import GAMES, find_game, random_legal
-from tests.variants import each_game
+from tests.variants import each_game, each_game_with_illegal_moves
 
 games = st.sampled_from(sorted(GAMES))
 quickly = settings(max_examples=60, deadline=None)
@@ -107,10 +107,8 @@ def test_an_illegal_action_never_corrupts_the_position(game, plies, seed, data):
     assert environment.rewards[mover] == -1 and sum(environment.rewards.values()) == 0
 
 
-@each_game
+@each_game_with_illegal_moves
 def test_illegal_can_raise_instead(game, params):
-    if game == "prime-duel-product":
-        return  # every prime is legal on every turn
     first = int(GAMES[game].make_rules().numbers[0])
     aec = numduel_env.env(game, illegal="raise")
     aec.reset(options={"moves": [first]})
@@ -267,7 +265,7 @@ def test_unknown_options_say_what_is_allowed(options, message):
 
 
 def test_unknown_parameters_and_modes():
-    with pytest.raises(TypeError, match="divider-duel has no parameter 'target'; its parameters are: lowest, highest"):
+    with pytest.raises(TypeError, match="no option 'target'; the parameters of divider-duel are: lowest, highest"):
         numduel_env.env("divider-duel", target=3)
     with pytest.raises(ValueError, match="render_mode must be"):
         numduel_env.env("divider-duel", render_mode="hologram")
@@ -290,14 +288,101 @@ def test_game_names():
         find_game("chess")
 
 
-def test_an_opponent_that_answers_nonsense_is_told_so():
-    class Dreamer:
-        def choose(self, position, generator):
-            return np.full(np.shape(position[0])[:-1], 99)
+class Faulty:
+    """Plays the smallest legal number, until told to fail."""
 
-    single = gymnasium.make("numduel/DividerDuel-v0", opponent=Dreamer(), seat="second", disable_env_checker=True)
-    with pytest.raises(ValueError, match="an action is an integer from 0 to 7, not 99"):
-        single.reset(seed=0)
-    vector = gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=2, opponent=Dreamer(), seat="second")
-    with pytest.raises(ValueError, match="an action is an integer from 0 to 7, not 99"):
-        vector.reset(seed=0)
+    def __init__(self, rules, answer=None):
+        self.rules, self.answer = rules, answer
+
+    def choose(self, position, generator):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        legal = self.rules.legal(position)
+        return legal.argmax(-1) if self.answer is None else np.full(legal.shape[:-1], self.answer)
+
+
+@pytest.mark.parametrize("answer", [99, -1, 0.5, RuntimeError("asleep")])
+def test_an_opponent_that_fails_is_blamed_and_the_game_must_be_reset(answer):
+    rules = GAMES["divider-duel"].make_rules()
+    for make in (
+        lambda opponent: gymnasium.make("numduel/DividerDuel-v0", opponent=opponent, disable_env_checker=True),
+        lambda opponent: gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=2, opponent=opponent),
+    ):
+        opponent = Faulty(rules)
+        environment = make(opponent)
+        environment.reset(seed=0)
+        opponent.answer = answer
+        actions = environment.unwrapped.action_masks().argmax(-1)
+        with pytest.raises((ValueError, RuntimeError), match=r"the opponent's action|actions must be|asleep"):
+            environment.step(actions)
+        opponent.answer = None
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            environment.step(actions)
+        environment.reset(seed=0)
+        environment.step(environment.unwrapped.action_masks().argmax(-1))
+
+
+def test_an_opponent_cannot_spoil_the_start_of_later_games():
+    class Vandal(Faulty):
+        def choose(self, position, generator):
+            position.pool[...] = False
+
+    environment = gymnasium.make(
+        "numduel/DividerDuel-v0", opponent=Vandal(GAMES["divider-duel"].make_rules()), seat="second"
+    )
+    with pytest.raises(ValueError, match="read-only"):
+        environment.reset(seed=0)
+
+
+def test_an_opponent_made_for_another_size_is_refused():
+    other = Faulty(GAMES["divider-duel"].make_rules(highest=20))
+    with pytest.raises(ValueError, match="the opponent was made for the numbers"):
+        gymnasium.make("numduel/DividerDuel-v0", opponent=other)
+    with pytest.raises(ValueError, match="opponent must be"):
+        gymnasium.make("numduel/DividerDuel-v0", opponent=Faulty)
+
+
+def test_options_that_miss_the_mark():
+    environment = numduel_env.env("divider-duel")
+    with pytest.raises(ValueError, match="did you mean 'moves'"):
+        environment.reset(options={"move": [5]})
+    with pytest.raises(ValueError, match="options must be a dict"):
+        environment.reset(options=[5])
+    environment.reset(options={"somebody": "else's"})
+    with pytest.raises(ValueError, match="lookahead must be True or False"):
+        numduel_env.env("divider-duel", lookahead="no")
+    with pytest.raises(ValueError, match="render_mode must be None"):
+        gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=2, render_mode="rgb_array")
+
+
+@quickly
+@given(
+    game=games,
+    params=st.dictionaries(
+        st.sampled_from(["lowest", "highest", "target", "primes_below", "max_plies", "when_empty"]),
+        st.one_of(st.integers(-5, 60), st.floats(), st.text(max_size=4), st.none(), st.booleans()),
+        max_size=3,
+    ),
+)
+def test_any_parameters_make_a_game_or_a_clear_error(game, params):
+    try:
+        environment = numduel_env.env(game, **params)
+    except ValueError as error:
+        assert any(str(error).startswith(f"{name} must be") for name in GAMES[game].params)
+    except TypeError as error:
+        assert "there is no option" in str(error)
+    else:
+        environment.reset()
+        assert environment.last()[0]["action_mask"].any()
+
+
+@quickly
+@given(game=games, moves=st.lists(st.one_of(st.integers(-3, 60), st.floats(), st.text(max_size=2)), max_size=5))
+def test_any_moves_open_a_game_or_give_a_clear_error(game, moves):
+    environment = numduel_env.env(game)
+    try:
+        environment.reset(options={"moves": moves})
+    except ValueError as error:
+        assert "move" in str(error)
+    else:
+        assert environment._duel.moves == moves

@@ -14,7 +14,7 @@ import numduel_env
 from numduel_env import GAMES, random_legal
 from numduel_env.duels import Duel
 from numduel_env.rules import Rules
-from tests.variants import each_game, each_variant
+from tests.variants import each_game, each_game_with_illegal_moves, each_variant
 
 PLAYERS = ("player_0", "player_1")
 
@@ -30,7 +30,7 @@ class Lowest:
 
 
 class Fixed:
-    """An opponent that plays the numbers it is given, one a ply, then the smallest legal one."""
+    """An opponent that plays one number whenever it may, and else the smallest legal one."""
 
     def __init__(self, rules: Rules, number: int) -> None:
         self.rules, self.action = rules, int(np.flatnonzero(rules.numbers == number)[0])
@@ -323,7 +323,7 @@ def test_self_play_shows_every_row_to_its_mover(game, params):
     generator = np.random.default_rng(0)
     for _ in range(60):
         for row, duel in enumerate(beside):
-            np.testing.assert_array_equal(observations[row], environment.unwrapped.observer(duel.position))
+            np.testing.assert_array_equal(observations[row], environment.unwrapped.observer(duel.position, duel.legal))
             np.testing.assert_array_equal(infos["action_mask"][row], duel.legal)
             assert infos["seat"][row] == duel.seat
         actions = random_legal(infos["action_mask"], generator)
@@ -359,11 +359,9 @@ def test_disabled_autoreset_and_reset_mask(game, params):
         np.testing.assert_array_equal(observations[row], start)
 
 
-@each_game
+@each_game_with_illegal_moves
 def test_an_illegal_action_loses_zero_sum_and_info_says_so(game, params):
     rules = GAMES[game].make_rules()
-    if game == "prime-duel-product":
-        return  # every prime is legal on every turn
     first = int(rules.numbers[0])
     environment = numduel_env.env(game)
     environment.reset(options={"moves": [first]})
@@ -389,15 +387,12 @@ def test_an_illegal_action_loses_zero_sum_and_info_says_so(game, params):
     assert rewards[1] == -1 and terminated[1] and not infos["action_mask"][1].any()
 
 
-@each_game
+@each_game_with_illegal_moves
 def test_an_opponents_illegal_action_wins_for_the_learner(game, params):
     class Stubborn:
         def choose(self, position, generator):
-            return np.zeros(np.shape(position[0])[:-1] if game != "prime-duel-product" else np.shape(position[0]), int)
+            return np.zeros(np.shape(position[0])[:-1], int)
 
-    rules = GAMES[game].make_rules()
-    if game == "prime-duel-product":
-        return  # every prime is legal on every turn
     single = make(game, params, seat="first", opponent=Stubborn())
     single.reset(seed=0)
     _, reward, terminated, _, info = single.step(0)
@@ -406,7 +401,6 @@ def test_an_opponents_illegal_action_wins_for_the_learner(game, params):
     vector.reset(seed=0)
     _, rewards, terminated, _, infos = vector.step(np.zeros(2, int))
     assert rewards.tolist() == [1, 1] and terminated.all() and infos["illegal"].all()
-    assert len(rules.numbers) == vector.single_action_space.n
 
 
 @each_variant
@@ -428,6 +422,32 @@ def test_lookahead_appends_the_outlook_of_every_move(game, params):
         action = int(random_legal(seen["action_mask"], generator))
         plain.step(action)
         ahead.step(action)
+
+
+@each_variant
+def test_every_observation_is_within_the_space_and_looks_ahead_only_for_the_mover(game, params):
+    generator = np.random.default_rng(3)
+    environment = numduel_env.env(game, lookahead=True, **params)
+    plain = numduel_env.env(game, **params).observer.size
+    for _ in range(20):
+        environment.reset()
+        while environment.agents:
+            for agent in environment.agents:
+                seen = environment.observe(agent)
+                assert environment.observation_space(agent).contains(seen)
+                if not seen["action_mask"].any():
+                    assert not seen["observation"][plain:].any()
+            mask = environment.last()[0]["action_mask"]
+            environment.step(int(random_legal(mask, generator)) if mask.any() else None)
+    for options in ({}, {"opponent": "self"}):
+        vector = make_vec(game, params, num_envs=16, lookahead=True, autoreset_mode="SameStep", **options)
+        observations, infos = vector.reset(seed=0)
+        for _ in range(40):
+            assert vector.observation_space.contains(observations)
+            observations, _, _, _, infos = vector.step(random_legal(infos["action_mask"], generator))
+            if "final_obs" in infos:
+                assert vector.observation_space.contains(infos["final_obs"])
+                assert not infos["final_obs"][:, plain:].any()
 
 
 def test_sieve_outlook_counts_lone_numbers_and_pairs():

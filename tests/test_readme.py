@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import gymnasium
 import pytest
 
 from numduel_env import GAMES
+from tests.test_sixth_game import forget
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -19,7 +19,7 @@ def test_code_runs(block):
     names = set(GAMES)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
     for added in set(GAMES) - names:
-        del gymnasium.registry[GAMES.pop(added).gymnasium_id]
+        forget(GAMES[added])
 
 
 def test_there_is_code_to_run():

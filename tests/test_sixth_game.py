@@ -18,6 +18,7 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 import numduel_env
 from numduel_env import GAMES, GameSpec, Rules, random_legal, register_game
 from numduel_env.rules import BoolArray, whole_number
+from numduel_env.solvers import solver_for
 
 
 class Heap(NamedTuple):
@@ -47,13 +48,18 @@ class Subtraction(Rules):
         return {"counters": position.counters / self.heap}
 
 
+def forget(spec):
+    """Take a game out of the table and both registries."""
+    del GAMES[spec.name]
+    del gymnasium.registry[spec.gymnasium_id]
+    del pettingzoo.env_registry.registration.aec_registry[spec.pettingzoo_id]
+
+
 @pytest.fixture(scope="module")
 def spec():
     spec = register_game(GameSpec("subtraction", "Subtraction", Subtraction, {"heap": 11, "most": 3}))
     yield spec
-    del GAMES["subtraction"]
-    del gymnasium.registry[spec.gymnasium_id]
-    pettingzoo.env_registry.registration.aec_registry.pop(spec.pettingzoo_id)
+    forget(spec)
 
 
 @pytest.mark.filterwarnings(
@@ -98,5 +104,20 @@ def test_names_and_parameters(spec):
     assert numduel_env.find_game("Subtraction") is spec
     with pytest.raises(ValueError, match="there is a game named 'subtraction' already"):
         register_game(spec)
+    for name in ("Sub_traction", "sub traction", "", "sub-"):
+        with pytest.raises(ValueError, match="a game's name is"):
+            register_game(GameSpec(name, "Subtraction", Subtraction, {"heap": 11, "most": 3}))
+    assert list(GAMES)[-1] == "subtraction"
     with pytest.raises(ValueError, match=r"^heap must be"):
         numduel_env.env("subtraction", heap=0)
+
+
+def test_a_solver_finds_perfect_play(spec):
+    """Whoever leaves a multiple of most + 1 wins: the oldest theorem about this game."""
+    rules = spec.make_rules(heap=30)
+    solver = solver_for(rules)
+    heaps = Heap(np.arange(1, 31))
+    np.testing.assert_array_equal(solver.value(heaps), np.where(heaps.counters % 4, 1, -1))
+    environment = gymnasium.make("numduel/Subtraction-v0", opponent="solver", seat="second")
+    environment.reset(seed=0)
+    assert environment.unwrapped._duel.moves == [3]

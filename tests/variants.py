@@ -36,4 +36,6 @@ def each(variants: list[tuple[str, dict[str, Any]]]) -> Any:
 
 
 each_game = each(BY_THE_BOOK)
+# Every prime is legal on every turn of Prime Duel (multiply).
+each_game_with_illegal_moves = each([variant for variant in BY_THE_BOOK if variant[0] != "prime-duel-product"])
 each_variant = each(BY_THE_BOOK + UNUSUAL)

@@ -1,10 +1,11 @@
-"""How fast the environments are, as ratios measured in one run on one core.
+"""How fast the environments and solvers are, on one core; the environments as ratios measured in one run.
 
-    python train/benchmark.py            a table
-    python train/benchmark.py --json F   the same as JSON in a file (- for standard output)
-    python train/benchmark.py --peers    with Pgx and OpenSpiel, where they are installed
+    python train/benchmark.py               a table for each section
+    python train/benchmark.py --json F      the same as JSON in a file (- for standard output)
+    python train/benchmark.py --only solvers
+    python train/benchmark.py --peers       with Pgx and OpenSpiel, where they are installed
 
-Everything plays uniformly random legal moves to the end and starts again. The yardstick, 1x, is PettingZoo's
+The environments play uniformly random legal moves to the end and start again. Their yardstick, 1x, is PettingZoo's
 `tictactoe_v3.env()` in the same loop; it is timed again beside every measurement, because machines are noisy.
 """
 
@@ -21,9 +22,11 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -33,6 +36,8 @@ from tqdm import tqdm
 
 import numduel_env
 from numduel_env import GAMES, GameSpec, random_legal
+from numduel_env.rules import Rules, take_rows
+from numduel_env.solvers import solver_for
 
 BOARDS = 4096
 Plies = Callable[[float], int]
@@ -99,9 +104,9 @@ def vector_loop(spec: GameSpec, **options: Any) -> Plies:
 
 def pgx_loop() -> Plies:
     """Return random play of Pgx's tic_tac_toe in one compiled batch, with resets."""
-    import jax  # type: ignore[import-not-found]
-    import pgx  # type: ignore[import-not-found]
-    from pgx.experimental.wrappers import auto_reset  # type: ignore[import-not-found]
+    import jax
+    import pgx
+    from pgx.experimental.wrappers import auto_reset
 
     environment = pgx.make("tic_tac_toe")
 
@@ -130,7 +135,7 @@ def pgx_loop() -> Plies:
 
 def open_spiel_loop() -> Plies:
     """Return random play of OpenSpiel's nim from Python."""
-    import pyspiel  # type: ignore[import-not-found]
+    import pyspiel
 
     game = pyspiel.load_game("nim")
     generator = np.random.default_rng(0)
@@ -146,6 +151,77 @@ def open_spiel_loop() -> Plies:
         return plies
 
     return play
+
+
+def divider_duel_in_open_spiel() -> Any:
+    """Return Divider Duel as an OpenSpiel game, written as OpenSpiel's own Python games are."""
+    import pyspiel
+
+    rules = GAMES["divider-duel"].make_rules()
+    count = len(rules.numbers)
+    kind = pyspiel.GameType(
+        short_name="divider_duel_for_benchmark",
+        long_name="Divider Duel",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=2,
+        min_num_players=2,
+        provides_information_state_string=False,
+        provides_information_state_tensor=False,
+        provides_observation_string=False,
+        provides_observation_tensor=False,
+        parameter_specification={},
+    )
+    size = pyspiel.GameInfo(
+        num_distinct_actions=count,
+        max_chance_outcomes=0,
+        num_players=2,
+        min_utility=-1.0,
+        max_utility=1.0,
+        utility_sum=0.0,
+        max_game_length=count,
+    )
+    numbers = rules.numbers.tolist()
+
+    class DividerDuelState(pyspiel.State):
+        def __init__(self, game: Any) -> None:
+            super().__init__(game)
+            self.pool = list(range(count))
+            self.mover = 0
+
+        def current_player(self) -> int:
+            return self.mover if self.pool else pyspiel.PlayerId.TERMINAL
+
+        def _legal_actions(self, player: int) -> list[int]:
+            return self.pool
+
+        def _apply_action(self, action: int) -> None:
+            self.pool = [other for other in self.pool if numbers[other] % numbers[action]]
+            self.mover = 1 - self.mover
+
+        def _action_to_string(self, player: int, action: int) -> str:
+            return str(numbers[action])
+
+        def is_terminal(self) -> bool:
+            return not self.pool
+
+        def returns(self) -> list[float]:
+            return [0.0, 0.0] if self.pool else [1.0 - 2 * (1 - self.mover), 2.0 * (1 - self.mover) - 1]
+
+        def __str__(self) -> str:
+            return str(self.pool)
+
+    class DividerDuelGame(pyspiel.Game):
+        def __init__(self, params: Any = None) -> None:
+            super().__init__(kind, size, params or {})
+
+        def new_initial_state(self) -> DividerDuelState:
+            return DividerDuelState(self)
+
+    return DividerDuelGame()
 
 
 def compare(what: str, loop: Plies, yardstick: Plies, bar: float | None, seconds: float, repeats: int = 5) -> Row:
@@ -164,6 +240,93 @@ def timed(loop: Plies, seconds: float) -> float:
     start = time.perf_counter()
     plies = loop(seconds)
     return plies / (time.perf_counter() - start)
+
+
+@dataclass
+class Measure:
+    """One line of the solvers' table: a number, what it counts, and what it has to be."""
+
+    what: str
+    measured: float
+    unit: str
+    bar: str
+
+
+def random_positions(rules: Rules, count: int) -> Any:
+    """Return unfinished positions at random plies of random games."""
+    generator = np.random.default_rng(0)
+    kept: list[Any] = []
+    while sum(len(position[0]) for position in kept) < count:
+        position = rules.initial((count,))
+        for _ in range(rules.max_plies):
+            legal = rules.legal(position)
+            going = np.flatnonzero(legal.any(-1))
+            if not len(going):
+                break
+            position = take_rows(position, going)
+            kept.append(take_rows(position, np.flatnonzero(generator.random(len(going)) < 0.2)))
+            position = rules.play(position, random_legal(rules.legal(position), generator))
+    together = kept[0]._make(np.concatenate(fields) for fields in zip(*kept))
+    return take_rows(together, generator.permutation(len(together[0]))[:count])
+
+
+def seconds_of(call: Callable[[], Any], repeats: int = 3) -> float:
+    """Return the time of the fastest of some calls."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def solver_measures() -> list[Measure]:
+    """Time solving, loading and asking."""
+    measures = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NUMDUEL_CACHE"] = folder
+        rumble = GAMES["prime-rumble"].make_rules()
+        # The first call solves and fills the cache, the later ones load from it.
+        cold = seconds_of(lambda: solver_for(rumble), repeats=1)
+        measures.append(Measure("prime-rumble, solved without a cache", cold, "s", "at most 10"))
+        measures.append(Measure("prime-rumble, loaded", seconds_of(lambda: solver_for(rumble)), "s", "under 0.3"))
+        bars = {"prime-rumble": 100_000, "factor-chain-duel": 3_000}
+        for spec in tqdm(GAMES.values(), leave=False):
+            rules = spec.make_rules()
+            solver, position = solver_for(rules), random_positions(rules, 10_000)
+            # Once only: a solver may remember what it was asked.
+            rate = 10_000 / seconds_of(partial(solver.action_values, position), repeats=1)
+            least = bars.get(spec.name, 300_000)
+            measures.append(Measure(f"{spec.name}, action_values", rate, "positions/s", f"at least {least:,}"))
+    wide = GAMES["factor-chain-duel"].make_rules(highest=500)
+    once = seconds_of(lambda: solver_for(wide).action_values(wide.initial()))
+    measures.append(Measure("factor-chain-duel 2..500, one position", once, "s", "under 0.5"))
+    return measures
+
+
+def minimax_measures() -> list[Measure]:
+    """Time solving Divider Duel beside OpenSpiel's own minimax, where it is installed."""
+    try:
+        from open_spiel.python.algorithms import minimax
+    except ImportError as missing:
+        print(f"OpenSpiel's minimax: left out, {missing.name} is not installed", file=sys.stderr)
+        return []
+    game = divider_duel_in_open_spiel()
+    rules = GAMES["divider-duel"].make_rules()
+    ours = seconds_of(lambda: solver_for(rules).value(rules.initial()))
+    first = game.new_initial_state()
+    searches: dict[str, tuple[Callable[[], Any], str]] = {
+        "minimax": (lambda: minimax.expectiminimax(first, rules.max_plies, None, 0), "at least 100"),
+        # This one proves the winner and no more.
+        "alpha-beta": (lambda: minimax.alpha_beta_search(game), ""),
+    }
+    measures = []
+    for name, (search, bar) in searches.items():
+        if search()[0] != solver_for(rules).value(rules.initial()):
+            raise AssertionError(f"OpenSpiel's {name} and our solver disagree")
+        ratio = seconds_of(search) / ours
+        measures.append(Measure(f"divider-duel, solved, beside OpenSpiel's {name}", ratio, "times as fast", bar))
+    return measures
 
 
 def import_seconds() -> float:
@@ -210,33 +373,56 @@ def peer_rows(seconds: float) -> list[Row]:
     return rows
 
 
+SECTIONS = ("environments", "solvers")
+
+
 def main() -> int:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="F", help="write the results as JSON into this file (-: standard output)")
+    parser.add_argument("--only", choices=SECTIONS, help="one section alone")
     parser.add_argument("--peers", action="store_true", help="time Pgx and OpenSpiel too")
     parser.add_argument("--seconds", type=float, default=0.4, help="how long each timing takes (default: %(default)s)")
     args = parser.parse_args()
     if args.seconds <= 0:
         parser.error(f"--seconds must be positive, not {args.seconds}")
+    if args.json and args.json != "-" and not os.access(os.path.dirname(os.path.abspath(args.json)), os.W_OK):
+        parser.error(f"--json {args.json}: its folder cannot be written")
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
-    rows = environment_rows(args.seconds) + (peer_rows(args.seconds) if args.peers else [])
-    imported = import_seconds()
-    result = {"command": sys.argv, "import_seconds": imported, "rows": [asdict(row) for row in rows]}
+    sections = [args.only] if args.only else SECTIONS
+    rows, measures = [], []
+    if "environments" in sections:
+        rows = environment_rows(args.seconds) + (peer_rows(args.seconds) if args.peers else [])
+        measures.append(Measure("import numduel_env", import_seconds(), "s", "under 0.6"))
+    if "solvers" in sections:
+        measures += solver_measures() + (minimax_measures() if args.peers else [])
+    result = {"command": sys.argv, "rows": [asdict(row) for row in rows], "measures": [asdict(m) for m in measures]}
     if args.json == "-":
         print(json.dumps(result, indent=2))
         return 0
-    print("| what | plies/s | times tictactoe_v3 | bar |\n|---|---:|---:|---:|")
-    for row in rows:
-        bar = f"{row.bar:,.0f}x" if row.bar else ""
-        print(f"| {row.what} | {row.plies_per_second:,.0f} | {row.ratio:,.1f}x | {bar} |")
-    print(f"\nimport numduel_env: {imported:.2f} s (bar: 0.6 s)")
+    if rows:
+        print("| what | plies/s | times tictactoe_v3 | bar |\n|---|---:|---:|---:|")
+        for row in rows:
+            bar = f"{row.bar:,.0f}x" if row.bar else ""
+            print(f"| {row.what} | {row.plies_per_second:,.0f} | {row.ratio:,.1f}x | {bar} |")
+        print()
+    print("| what | measured | bar |\n|---|---:|---:|")
+    for measure in measures:
+        digits = 3 if measure.measured < 10 else 0
+        print(f"| {measure.what} | {measure.measured:,.{digits}f} {measure.unit} | {measure.bar} |")
     if args.json:
-        with open(args.json, "w") as file:
-            json.dump(result, file, indent=2)
+        write_atomically(args.json, json.dumps(result, indent=2))
     return 0
+
+
+def write_atomically(path: str, text: str) -> None:
+    """Write a file at once: whoever reads it finds the old text or the new."""
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
+        file.write(text)
+    os.replace(file.name, path)
 
 
 if __name__ == "__main__":

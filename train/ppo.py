@@ -15,6 +15,7 @@ import gymnasium
 from numduel_env.commandline import add_parameter_flags, chosen_game
 
 EVALUATION_GAMES = 500
+EVALUATION_SEED = 10**6  # far from the seeds of training
 
 
 def parse_arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
@@ -35,7 +36,7 @@ def win_rate(model: Any, environment: gymnasium.Env, seed: int) -> float:
     """Return the share of games that a model wins, always choosing its likeliest legal move."""
     wins = 0
     for game in range(EVALUATION_GAMES):
-        observation, info = environment.reset(seed=seed + game)
+        observation, info = environment.reset(seed=EVALUATION_SEED + seed + game)
         ended = False
         while not ended:
             mask = info["action_mask"].astype(bool)
@@ -53,6 +54,8 @@ def main() -> int:
     spec, params = chosen_game(parser, args)
     if args.steps < 1:
         parser.error(f"--steps must be at least 1, not {args.steps}")
+    if args.seed < 0:
+        parser.error(f"--seed must not be negative, not {args.seed}")
     try:
         from sb3_contrib import MaskablePPO
         from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -74,7 +77,12 @@ def main() -> int:
     print(f"{spec.name}: wins {before:.1%} of {EVALUATION_GAMES} games against random before training")
     start = time.perf_counter()
     with tqdm(total=args.steps, unit="step") as bar:
-        model.learn(args.steps, callback=lambda local, _: bar.update(local["self"].num_timesteps - bar.n) is not False)
+
+        def show_progress(local: dict[str, Any], _: dict[str, Any]) -> bool:
+            bar.update(model.num_timesteps - bar.n)
+            return True  # go on
+
+        model.learn(args.steps, callback=show_progress)
     seconds = time.perf_counter() - start
     after = win_rate(model, make(), args.seed)
     print(f"{spec.name}: wins {after:.1%} after {model.num_timesteps:,} steps in {seconds:.0f} s")

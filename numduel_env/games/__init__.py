@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from numduel_env import wording
+from numduel_env.duels import Duel
 from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.prime_duel_product import PrimeDuelProduct
 from numduel_env.games.prime_duel_sum import PrimeDuelSum
@@ -15,7 +19,7 @@ from numduel_env.games.sieve import Sieve
 from numduel_env.rules import Rules
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GameSpec:
     """One game: ``rules(**params)`` makes its rules, ``params`` are the book's own sizes.
 
@@ -44,8 +48,28 @@ class GameSpec:
         for name in params:
             if name not in self.params:
                 allowed = ", ".join(self.params) or "none"
-                raise TypeError(f"{self.name} has no parameter {name!r}; its parameters are: {allowed}")
+                raise TypeError(f"there is no option {name!r}; the parameters of {self.name} are: {allowed}")
         return self.rules(**{**self.params, **params})
+
+    def replay(self, rules: Rules, moves: Iterable[Any]) -> Duel:
+        """Return the duel in which ``moves`` (numbers, not actions) have been played by ``rules``.
+
+        Raises a ``ValueError`` that says which move cannot be played and why.
+        """
+        if isinstance(moves, str | bytes) or not isinstance(moves, Iterable):
+            raise ValueError(f"moves must be a sequence of numbers, not {moves!r}")
+        duel = Duel(rules)
+        for place, move in enumerate(moves, start=1):
+            if isinstance(move, bool | np.bool_) or not isinstance(move, int | np.integer):
+                raise ValueError(f"move {place} must be a whole number, not {move!r}")
+            number = int(move)
+            if duel.finished:
+                raise ValueError(f"move {place} ({number}) comes after the end of the game")
+            action = np.flatnonzero(rules.numbers == number)
+            if not len(action) or not duel.legal[action[0]]:
+                raise ValueError(f"move {place} ({number}) is illegal: {self.wording.refusal(duel, number)}")
+            duel.play(int(action[0]))
+        return duel
 
 
 GAMES: dict[str, GameSpec] = {}
@@ -53,6 +77,8 @@ GAMES: dict[str, GameSpec] = {}
 
 def add_game(spec: GameSpec) -> GameSpec:
     """Put a game into the table."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", spec.name):
+        raise ValueError(f"a game's name is lower-case words joined by dashes, not {spec.name!r}")
     if spec.name in GAMES:
         raise ValueError(f"there is a game named {spec.name!r} already")
     GAMES[spec.name] = spec
@@ -67,6 +93,8 @@ def find_game(name: str | GameSpec) -> GameSpec:
     if wanted in GAMES:
         return GAMES[wanted]
     namesakes = [spec.name for spec in GAMES.values() if spec.title.lower().replace(" ", "-") == wanted]
+    if len(namesakes) == 1:
+        return GAMES[namesakes[0]]
     if namesakes:
         raise ValueError(f"{name!r} is the title of several games; choose {' or '.join(namesakes)}")
     nearest = difflib.get_close_matches(wanted, GAMES, n=1, cutoff=0.5)

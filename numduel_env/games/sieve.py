@@ -8,6 +8,7 @@ Ruling: only numbers that were still in the pool count as removed.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,12 @@ class Sieve(Rules):
         self.max_plies = len(self.numbers)
         self.removes = self.numbers % self.numbers[:, None] == 0
         self._keeps = ~self.removes
-        related = (self.removes | self.removes.T) & ~np.eye(self.max_plies, dtype=bool)
-        self._related = related.astype(np.float32)
+
+    @cached_property
+    def _related(self) -> NDArray[np.float32]:
+        """Which numbers divide, or are divided by, which others."""
+        related: BoolArray = (self.removes | self.removes.T) & ~np.eye(self.max_plies, dtype=bool)
+        return related.astype(np.float32)
 
     def initial(self, shape: tuple[int, ...] = ()) -> Pool:
         return Pool(np.ones((*shape, len(self.numbers)), bool))

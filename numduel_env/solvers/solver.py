@@ -13,7 +13,7 @@ ILLEGAL = -2
 """What ``action_values`` says of an illegal action: less than any value."""
 
 
-class TooLargeToSolve(ValueError):
+class TooLargeToSolve(ValueError):  # noqa: N818 - it says what is the matter
     """Solving this game would cost more than the budget; the message names both."""
 
 
@@ -38,4 +38,5 @@ class Solver(ABC):
     def best(self, position: Position) -> BoolArray:
         """Return ``[..., A]``: the legal moves that keep the value of the position; all of them when it is lost."""
         values = self.action_values(position)
-        return (values == values.max(-1, keepdims=True)) & (values != ILLEGAL)
+        best: BoolArray = (values == values.max(-1, keepdims=True)) & (values != ILLEGAL)
+        return best
