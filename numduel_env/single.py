@@ -19,9 +19,9 @@ from numduel_env.rules import BoolArray, Policy
 class NumduelEnv(gymnasium.Env[Any, Any], Face):
     """A game as the learner sees it; rewards are always the learner's own.
 
-    ``opponent`` is ``"random"`` or any policy; ``seat`` is ``"first"``, ``"second"`` or ``"random"`` (drawn anew by
-    every reset). ``info`` holds ``action_mask`` (int8), the learner's ``seat``, whether the game is ``over``, and
-    whether an ``illegal`` action ended it.
+    ``opponent`` is ``"random"``, ``"solver"`` or any policy; ``seat`` is ``"first"``, ``"second"`` or ``"random"``
+    (drawn anew by every reset). ``info`` holds ``action_mask`` (int8), the learner's ``seat``, whether the game is
+    ``over``, and whether an ``illegal`` action ended it.
 
     The opponent may end the game before the learner's first move. Then ``reset`` returns the finished position with an
     all-zero mask and ``info["over"]`` True, and the next ``step`` ignores its action and returns the reward.

@@ -56,9 +56,10 @@ def labelled(infos: dict[str, Any], present: BoolArray) -> dict[str, Any]:
 class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]], Face):
     """``num_envs`` games side by side; each row behaves like the single environment.
 
-    ``opponent`` is ``"random"``, any policy, or ``"self"``: then every step is one ply, and the observation, the mask
-    and the reward are those of the player who moves (the reward goes to the player who has just moved). ``infos`` holds
-    ``action_mask`` (int8), ``seat`` (the learner's; in self-play the mover's), ``over`` and ``illegal`` for every row.
+    ``opponent`` is ``"random"``, ``"solver"``, any policy, or ``"self"``: then every step is one ply, and the
+    observation, the mask and the reward are those of the player who moves (the reward goes to the player who has just
+    moved). ``infos`` holds ``action_mask`` (int8), ``seat`` (the learner's; in self-play the mover's), ``over`` and
+    ``illegal`` for every row.
 
     ``autoreset_mode`` is one of Gymnasium's. NEXT_STEP: the row of a finished game shows its last position with an
     all-zero mask; the next step ignores its action, starts a new game and gives reward 0. SAME_STEP: the row shows the
