@@ -44,8 +44,10 @@ class Observer:
 
         ``legal`` is the mask of whoever sees the position; None for one who is not to move.
         """
-        seen = np.empty((*shape, self.size), FLOAT)
-        places = self._batch_places if shape else self._places
+        if shape:
+            seen, places = np.empty((*shape, self.size), FLOAT), self._batch_places
+        else:
+            seen, places = np.empty(self.size, FLOAT), self._places
         for place, part in zip(places, self.rules.features(position).values()):
             seen[place] = part
         if self.lookahead:
