@@ -84,6 +84,14 @@ class Rules(ABC):
         replies = self.legal(position).mean(-1)
         return np.stack([replies == 0, replies], axis=-1)
 
+    def appraise(self, position: Position) -> NDArray[Any]:
+        """Return ``[...]``: a one-ply player's opinion of an unfinished position, the larger the better for the mover.
+
+        By default the number of replies the mover has.
+        """
+        replies: NDArray[np.int64] = self.legal(position).sum(-1)
+        return replies
+
     @cached_property
     def start(self) -> tuple[Position, BoolArray]:
         """The first position of one game and its mask, made once and read-only."""

@@ -76,3 +76,11 @@ class PrimeDuelProduct(Rules):
         made = position.theirs
         still_divides = self.target % made == 0
         return np.stack([made == self.target, made > self.target, still_divides, self._size(made)], axis=-1)
+
+    def appraise(self, position: Scores) -> NDArray[Any]:
+        """How much further along the divisors of the target the mover is; a score that left them is nowhere."""
+        return self._progress(position.mine) - self._progress(position.theirs)
+
+    def _progress(self, score: NDArray[np.int64]) -> NDArray[np.float64]:
+        progress: NDArray[np.float64] = self._size(score) * (self.target % score == 0)
+        return progress

@@ -102,3 +102,7 @@ class PrimeDuelSum(Rules):
         """Both scores as shares of the target, whether the move reached the target, and whether it ended the game."""
         reached, empty = position.theirs == self.target, ~position.pool.any(-1)
         return np.stack([position.mine / self.target, position.theirs / self.target, reached, empty], axis=-1)
+
+    def appraise(self, position: PoolAndScores) -> NDArray[Any]:
+        """The mover's lead."""
+        return position.mine - position.theirs

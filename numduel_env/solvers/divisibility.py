@@ -88,6 +88,10 @@ def closed_sets(removes: BoolArray, limit: int) -> Words | None:
 def pack(bits: BoolArray) -> Words:
     """Return each column of ``bits[k, rows]``, ``k`` at most 64, as a word whose bit ``i`` is its row ``i``."""
     words = np.zeros(bits.shape[1], np.uint64)
-    for place, byte in enumerate(np.packbits(bits, axis=0, bitorder="little")):
-        words |= byte.astype(np.uint64) << np.uint64(8 * place)
+    for first in range(0, len(bits), 8):
+        # A byte at a time: operations on bytes are the fastest there are.
+        byte = np.zeros(bits.shape[1], np.uint8)
+        for place, row in enumerate(bits[first : first + 8]):
+            byte |= row.view(np.uint8) << np.uint8(place)
+        words |= byte.astype(np.uint64) << np.uint64(first)
     return words
