@@ -10,6 +10,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from agents import make_agent
+from agents.match import Player, play_match
 from numduel_env import GAMES, random_legal
 from numduel_env.__main__ import main
 from numduel_env.rules import take_rows
@@ -155,6 +157,17 @@ def test_the_winning_seat_always_wins_against_random(game, params, value, wins, 
             _, infos = environment.reset(options={"reset_mask": terminated})
     assert (total == -1).all()
     assert duels.total_plies > 1000
+
+
+@pytest.mark.parametrize("opponent", ["random", "greedy"])
+@pytest.mark.parametrize(("game", "params", "value", "wins", "draws"), KNOWN)
+def test_the_winning_seat_wins_a_thousand_of_a_thousand(game, params, value, wins, draws, opponent):
+    rules = GAMES[game].make_rules(**params)
+    pair = (Player("solver", make_agent("solver", rules)), Player(opponent, make_agent(opponent, rules)))
+    match = play_match(rules, pair, 2000, openings=0)
+    in_the_winning_seat = match.opener == (0 if value > 0 else 1)
+    assert in_the_winning_seat.sum() == 1000
+    assert (match.scores(0)[in_the_winning_seat] == 1).all()
 
 
 def test_a_lost_solver_is_still_a_hard_opponent():

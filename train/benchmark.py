@@ -1,4 +1,4 @@
-"""How fast the environments and solvers are, on one core; the environments as ratios measured in one run.
+"""How fast environments, solvers and matches are, on one core; the environments as ratios measured in one run.
 
     python train/benchmark.py               a table for each section
     python train/benchmark.py --json F      the same as JSON in a file (- for standard output)
@@ -35,9 +35,13 @@ import pettingzoo
 from tqdm import tqdm
 
 import numduel_env
+from agents import make_agent
+from agents.match import Player, play_match
 from numduel_env import GAMES, GameSpec, random_legal
 from numduel_env.rules import Rules, take_rows
 from numduel_env.solvers import solver_for
+from train.files import check_writable, write_atomically
+from train.peers import divider_duel_in_open_spiel, open_spiel_loop, pgx_loop
 
 BOARDS = 4096
 Plies = Callable[[float], int]
@@ -100,128 +104,6 @@ def vector_loop(spec: GameSpec, **options: Any) -> Plies:
         return int(duels.total_plies - before)
 
     return play
-
-
-def pgx_loop() -> Plies:
-    """Return random play of Pgx's tic_tac_toe in one compiled batch, with resets."""
-    import jax
-    import pgx
-    from pgx.experimental.wrappers import auto_reset
-
-    environment = pgx.make("tic_tac_toe")
-
-    @jax.jit  # type: ignore[untyped-decorator]
-    def ply(states: Any, key: Any) -> Any:
-        keys = jax.random.split(key, BOARDS + 1)
-        logits = jax.numpy.where(states.legal_action_mask, 0.0, -jax.numpy.inf)
-        actions = jax.random.categorical(keys[0], logits, axis=-1)
-        return jax.vmap(auto_reset(environment.step, environment.init))(states, actions, keys[1:])
-
-    key = jax.random.PRNGKey(0)
-    states = jax.jit(jax.vmap(environment.init))(jax.random.split(key, BOARDS))
-    states = jax.block_until_ready(ply(states, key))
-
-    def play(seconds: float) -> int:
-        nonlocal states, key
-        plies, end = 0, time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            key, now = jax.random.split(key)
-            states = jax.block_until_ready(ply(states, now))
-            plies += BOARDS
-        return plies
-
-    return play
-
-
-def open_spiel_loop() -> Plies:
-    """Return random play of OpenSpiel's nim from Python."""
-    import pyspiel
-
-    game = pyspiel.load_game("nim")
-    generator = np.random.default_rng(0)
-
-    def play(seconds: float) -> int:
-        plies, end = 0, time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            state = game.new_initial_state()
-            while not state.is_terminal():
-                legal = state.legal_actions()
-                state.apply_action(legal[int(generator.random() * len(legal))])
-                plies += 1
-        return plies
-
-    return play
-
-
-def divider_duel_in_open_spiel() -> Any:
-    """Return Divider Duel as an OpenSpiel game, written as OpenSpiel's own Python games are."""
-    import pyspiel
-
-    rules = GAMES["divider-duel"].make_rules()
-    count = len(rules.numbers)
-    kind = pyspiel.GameType(
-        short_name="divider_duel_for_benchmark",
-        long_name="Divider Duel",
-        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
-        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
-        utility=pyspiel.GameType.Utility.ZERO_SUM,
-        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
-        max_num_players=2,
-        min_num_players=2,
-        provides_information_state_string=False,
-        provides_information_state_tensor=False,
-        provides_observation_string=False,
-        provides_observation_tensor=False,
-        parameter_specification={},
-    )
-    size = pyspiel.GameInfo(
-        num_distinct_actions=count,
-        max_chance_outcomes=0,
-        num_players=2,
-        min_utility=-1.0,
-        max_utility=1.0,
-        utility_sum=0.0,
-        max_game_length=count,
-    )
-    numbers = rules.numbers.tolist()
-
-    class DividerDuelState(pyspiel.State):
-        def __init__(self, game: Any) -> None:
-            super().__init__(game)
-            self.pool = list(range(count))
-            self.mover = 0
-
-        def current_player(self) -> int:
-            return self.mover if self.pool else pyspiel.PlayerId.TERMINAL
-
-        def _legal_actions(self, player: int) -> list[int]:
-            return self.pool
-
-        def _apply_action(self, action: int) -> None:
-            self.pool = [other for other in self.pool if numbers[other] % numbers[action]]
-            self.mover = 1 - self.mover
-
-        def _action_to_string(self, player: int, action: int) -> str:
-            return str(numbers[action])
-
-        def is_terminal(self) -> bool:
-            return not self.pool
-
-        def returns(self) -> list[float]:
-            return [0.0, 0.0] if self.pool else [1.0 - 2 * (1 - self.mover), 2.0 * (1 - self.mover) - 1]
-
-        def __str__(self) -> str:
-            return str(self.pool)
-
-    class DividerDuelGame(pyspiel.Game):
-        def __init__(self, params: Any = None) -> None:
-            super().__init__(kind, size, params or {})
-
-        def new_initial_state(self) -> DividerDuelState:
-            return DividerDuelState(self)
-
-    return DividerDuelGame()
 
 
 def compare(what: str, loop: Plies, yardstick: Plies, bar: float | None, seconds: float, repeats: int = 5) -> Row:
@@ -304,6 +186,25 @@ def solver_measures() -> list[Measure]:
     return measures
 
 
+def match_measures() -> list[Measure]:
+    """Time matches, and what grading every move adds to them."""
+    measures = []
+    for spec in tqdm(GAMES.values(), leave=False):
+        rules = spec.make_rules()
+        judge = solver_for(rules)
+        pair = (Player("random", make_agent("random", rules)), Player("random", make_agent("random", rules)))
+        plain, graded = (seconds_of(partial(play_match, rules, pair, 10_000, judge=grader)) for grader in (None, judge))
+        measures.append(Measure(f"{spec.name}, 10,000 duels of random against random", plain, "s", "under 2"))
+        # Factor Chain is judged by a search, not from a table.
+        bar = "" if spec.name == "factor-chain-duel" else "under 50"
+        measures.append(Measure(f"{spec.name}, what grading adds", 100 * (graded / plain - 1), "%", bar))
+    rules = GAMES["prime-rumble"].make_rules()
+    pair = (Player("solver", make_agent("solver", rules)), Player("random", make_agent("random", rules)))
+    perfect = seconds_of(partial(play_match, rules, pair, 1_000), repeats=1)
+    measures.append(Measure("prime-rumble, 1,000 duels of solver against random", perfect, "s", "under 3"))
+    return measures
+
+
 def minimax_measures() -> list[Measure]:
     """Time solving Divider Duel beside OpenSpiel's own minimax, where it is installed."""
     try:
@@ -363,7 +264,11 @@ def peer_rows(seconds: float) -> list[Row]:
     """Time the peers that are installed."""
     rows = []
     quick = aec_loop(tictactoe(), quick_choice)
-    for what, make in (("Pgx tic_tac_toe, 4,096 boards", pgx_loop), ("OpenSpiel nim from Python", open_spiel_loop)):
+    peers: list[tuple[str, Callable[[], Plies]]] = [
+        (f"Pgx tic_tac_toe, {BOARDS:,} boards", partial(pgx_loop, BOARDS)),
+        ("OpenSpiel nim from Python", open_spiel_loop),
+    ]
+    for what, make in peers:
         try:
             loop = make()
         except ImportError as missing:
@@ -373,7 +278,7 @@ def peer_rows(seconds: float) -> list[Row]:
     return rows
 
 
-SECTIONS = ("environments", "solvers")
+SECTIONS = ("environments", "solvers", "matches")
 
 
 def main() -> int:
@@ -386,8 +291,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.seconds <= 0:
         parser.error(f"--seconds must be positive, not {args.seconds}")
-    if args.json and args.json != "-" and not os.access(os.path.dirname(os.path.abspath(args.json)), os.W_OK):
-        parser.error(f"--json {args.json}: its folder cannot be written")
+    if args.json not in (None, "-"):
+        check_writable(parser, "--json", args.json)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -398,6 +303,8 @@ def main() -> int:
         measures.append(Measure("import numduel_env", import_seconds(), "s", "under 0.6"))
     if "solvers" in sections:
         measures += solver_measures() + (minimax_measures() if args.peers else [])
+    if "matches" in sections:
+        measures += match_measures()
     result = {"command": sys.argv, "rows": [asdict(row) for row in rows], "measures": [asdict(m) for m in measures]}
     if args.json == "-":
         print(json.dumps(result, indent=2))
@@ -415,14 +322,6 @@ def main() -> int:
     if args.json:
         write_atomically(args.json, json.dumps(result, indent=2))
     return 0
-
-
-def write_atomically(path: str, text: str) -> None:
-    """Write a file at once: whoever reads it finds the old text or the new."""
-    folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-        file.write(text)
-    os.replace(file.name, path)
 
 
 if __name__ == "__main__":

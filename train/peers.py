@@ -1,0 +1,133 @@
+"""Other people's games, for comparison: Pgx and OpenSpiel, which are imported only here and only when asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numduel_env import GAMES
+
+
+def pgx_loop(boards: int) -> Callable[[float], int]:
+    """Return random play of Pgx's tic_tac_toe in one compiled batch, with resets."""
+    import jax
+    import pgx
+    from pgx.experimental.wrappers import auto_reset
+
+    environment = pgx.make("tic_tac_toe")
+
+    @jax.jit  # type: ignore[untyped-decorator]
+    def ply(states: Any, key: Any) -> Any:
+        keys = jax.random.split(key, boards + 1)
+        logits = jax.numpy.where(states.legal_action_mask, 0.0, -jax.numpy.inf)
+        actions = jax.random.categorical(keys[0], logits, axis=-1)
+        return jax.vmap(auto_reset(environment.step, environment.init))(states, actions, keys[1:])
+
+    key = jax.random.PRNGKey(0)
+    states = jax.jit(jax.vmap(environment.init))(jax.random.split(key, boards))
+    states = jax.block_until_ready(ply(states, key))
+
+    def play(seconds: float) -> int:
+        nonlocal states, key
+        plies, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            key, now = jax.random.split(key)
+            states = jax.block_until_ready(ply(states, now))
+            plies += boards
+        return plies
+
+    return play
+
+
+def open_spiel_loop() -> Callable[[float], int]:
+    """Return random play of OpenSpiel's nim from Python."""
+    import pyspiel
+
+    game = pyspiel.load_game("nim")
+    generator = np.random.default_rng(0)
+
+    def play(seconds: float) -> int:
+        plies, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                legal = state.legal_actions()
+                state.apply_action(legal[int(generator.random() * len(legal))])
+                plies += 1
+        return plies
+
+    return play
+
+
+def divider_duel_in_open_spiel() -> Any:
+    """Return Divider Duel as an OpenSpiel game, written as OpenSpiel's own Python games are."""
+    import pyspiel
+
+    rules = GAMES["divider-duel"].make_rules()
+    count = len(rules.numbers)
+    kind = pyspiel.GameType(
+        short_name="divider_duel_for_benchmark",
+        long_name="Divider Duel",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=2,
+        min_num_players=2,
+        provides_information_state_string=False,
+        provides_information_state_tensor=False,
+        provides_observation_string=False,
+        provides_observation_tensor=False,
+        parameter_specification={},
+    )
+    size = pyspiel.GameInfo(
+        num_distinct_actions=count,
+        max_chance_outcomes=0,
+        num_players=2,
+        min_utility=-1.0,
+        max_utility=1.0,
+        utility_sum=0.0,
+        max_game_length=count,
+    )
+    numbers = rules.numbers.tolist()
+
+    class DividerDuelState(pyspiel.State):
+        def __init__(self, game: Any) -> None:
+            super().__init__(game)
+            self.pool = list(range(count))
+            self.mover = 0
+
+        def current_player(self) -> int:
+            return self.mover if self.pool else pyspiel.PlayerId.TERMINAL
+
+        def _legal_actions(self, player: int) -> list[int]:
+            return self.pool
+
+        def _apply_action(self, action: int) -> None:
+            self.pool = [other for other in self.pool if numbers[other] % numbers[action]]
+            self.mover = 1 - self.mover
+
+        def _action_to_string(self, player: int, action: int) -> str:
+            return str(numbers[action])
+
+        def is_terminal(self) -> bool:
+            return not self.pool
+
+        def returns(self) -> list[float]:
+            return [0.0, 0.0] if self.pool else [1.0 - 2 * (1 - self.mover), 2.0 * (1 - self.mover) - 1]
+
+        def __str__(self) -> str:
+            return str(self.pool)
+
+    class DividerDuelGame(pyspiel.Game):
+        def __init__(self, params: Any = None) -> None:
+            super().__init__(kind, size, params or {})
+
+        def new_initial_state(self) -> DividerDuelState:
+            return DividerDuelState(self)
+
+    return DividerDuelGame()
