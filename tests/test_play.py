@@ -1,0 +1,568 @@
+"""Terminal play: the books' sample games fed in through a pipe, and every way to win, lose, stop and mistype."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.play import main
+from numduel_env.games import GAMES, GameSpec, add_game
+from tests.test_rulebooks import (
+    CHAIN_MOVES,
+    CLAIMS,
+    DIVIDER_DUEL,
+    DIVIDER_DUEL_SAMPLES,
+    FACTOR_CHAIN_SAMPLES,
+    INVALID_SELECTION_SAMPLE,
+    OVER_50_SAMPLE,
+    PRIME_DUEL_PRODUCT,
+    PRIME_DUEL_PRODUCT_SAMPLES,
+    PRIME_DUEL_SUM,
+    PRIME_RUMBLE,
+    PRIME_RUMBLE_SAMPLE,
+    TOWARDS_50,
+    TURN_SAMPLE,
+    abbreviated,
+    after,
+    right,
+    told,
+)
+from tests.test_sixth_game import Subtraction
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = [sys.executable, "agents/play.py"]
+TWO_PEOPLE = ["--first", "human", "--second", "human"]
+LEFT_UNFINISHED = "\nThe input has ended: the game is left unfinished.\n"
+
+
+@pytest.fixture
+def play(monkeypatch, capsys):
+    """Return a function that runs the program on typed entries and returns its exit code and what it printed."""
+
+    def run(command: str, *entries: object) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{entry}\n" for entry in entries)))
+        code = main(command.split())
+        printed = capsys.readouterr()
+        assert printed.err == "" or code == 1
+        return code, printed.out + printed.err
+
+    return run
+
+
+@pytest.fixture
+def refused(capsys):
+    """Return a function that runs a wrong command line and returns the one line that says what is wrong."""
+
+    def run(command: str) -> str:
+        with pytest.raises(SystemExit) as left:
+            main(command.split())
+        printed = capsys.readouterr()
+        assert left.value.code == 2
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        assert printed.err.startswith("agents/play.py: ")
+        return printed.err
+
+    return run
+
+
+def piped(command: str, text: str | bytes, **environment: str) -> subprocess.CompletedProcess:
+    """Run the program as typed from the repository root, with piped input."""
+    entered = text.encode() if isinstance(text, str) else text
+    return subprocess.run(
+        [*PROGRAM, *command.split()],
+        input=entered,
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        timeout=60,
+    )
+
+
+# The books' samples
+
+
+def test_prime_rumble_sample_game_through_a_pipe() -> None:
+    entries = "".join(f"{number}\n" for number, _, _ in PRIME_RUMBLE)
+    finished = piped("--game prime-rumble --first human --second human", entries)
+    text = finished.stdout.decode()
+    assert finished.returncode == 0
+    assert finished.stderr == b""
+    assert abbreviated(PRIME_RUMBLE_SAMPLE + "\n").fullmatch(text.strip("\n"))
+    for claim in CLAIMS.values():
+        if claim.book == "prime-rumble" and claim.place.startswith("turn") and claim.asked == "removed":
+            assert f"Numbers removed: {', '.join(map(str, right(claim)))}\n" in text
+
+
+def test_divider_duel_sample_game(play) -> None:
+    code, text = play("--game divider-duel --second human", *[number for number, _, _ in DIVIDER_DUEL])
+    assert code == 0
+    assert text.strip("\n") == "".join(DIVIDER_DUEL_SAMPLES).strip("\n")
+
+
+def test_factor_chain_sample(play) -> None:
+    book = "factor-chain-duel"
+    code, text = play(f"--game {book} --second human", *CHAIN_MOVES, 12)
+    assert code == 1
+    left_24, left_12 = (list(right(CLAIMS[book, f"display after {number}"])) for number in (24, 12))
+    shown, prompted, updated = FACTOR_CHAIN_SAMPLES
+    # The display that the book shows before the turn is the one after the previous move.
+    shown = shown.replace("Available Numbers:", "Available Numbers (after move):")
+    assert "".join([shown, prompted, updated]).format(after_24=left_24, after_12=left_12) in text
+
+
+def test_multiplying_prime_duel_sample_game(play) -> None:
+    moves = [number for number, _ in PRIME_DUEL_PRODUCT]
+    code, text = play("--game prime-duel-product --second human", *moves, 2)
+    assert code == 0
+    assert text.startswith("".join(PRIME_DUEL_PRODUCT_SAMPLES).removeprefix("\n"))  # no blank line before it
+    assert text.endswith("Your new score is 1820.\n\n1,820 exceeds 1,000: Player 1 loses. Player 2 wins!\n")
+
+
+def test_adding_prime_duel_samples(play) -> None:
+    line = "-" * 50 + "\n"
+    _, text = play("--game prime-duel-sum --second human", 7, 7, 9)
+    assert text.startswith((TURN_SAMPLE + INVALID_SELECTION_SAMPLE).replace(f"{line}\n{line}", line).strip("\n"))
+    _, text = play("--game prime-duel-sum --second human", *[number for number, _, _ in PRIME_DUEL_SUM])
+    assert "Your Score: 11\nOpponent's Score: 15\nSelect a number to add to your score:\n> " + LEFT_UNFINISHED in text
+    _, text = play("--game prime-duel-sum --when-empty refill --second human", *TOWARDS_50, 4)
+    assert OVER_50_SAMPLE in "\n" + text.replace(line, f"{line}\n{line}")
+
+
+@pytest.mark.parametrize("book", GAMES)
+def test_a_random_game_is_told_in_the_order_of_the_book(book, play) -> None:
+    generator = np.random.default_rng(5)
+    duel = after(book, ())
+    while not duel.finished:
+        duel.play(int(generator.choice(np.flatnonzero(duel.legal))))
+    code, text = play(f"--game {book} --second human", *duel.moves)
+    assert code == 0
+    assert text.strip("\n") == told(book, after(book, ()), duel.moves)
+
+
+# Entries
+
+
+def test_refused_entries_are_explained_and_asked_again(play) -> None:
+    code, text = play("--game divider-duel --second human", 5, 5, "five", "", "2.5", 99, -3, "1_0", "  3 ", 2, "+7")
+    assert code == 0
+    asked = "Enter the number you wish to remove: "
+    assert (
+        f"{asked}5\n5 is not in the list.\n"
+        f"{asked}five\n'five' is not a whole number.\n"
+        f"{asked}\n"
+        f"{asked}2.5\n'2.5' is not a whole number.\n"
+        f"{asked}99\n99 is not one of the numbers 2, 3, 4, 5, 6, 7, 8, 9.\n"
+        f"{asked}-3\n-3 is not one of the numbers 2, 3, 4, 5, 6, 7, 8, 9.\n"
+        f"{asked}1_0\n'1_0' is not a whole number.\n"
+        f"{asked}3\n\nYou removed 3.\n"
+    ) in text
+    assert text.endswith("Player 2 wins the game!\n")
+
+
+def test_factor_chain_says_which_rule_forbids(play) -> None:
+    _, text = play("--game factor-chain-duel --second human", 15, 15, 7)
+    assert "15 has already been used.\n" in text
+    assert "7 is not a factor or multiple of 15.\n" in text
+
+
+@pytest.mark.parametrize("entry", ["9" * 30, "9" * 10_000, "٣", "-+3", "\x1b[31m3"], ids=range(5))
+def test_odd_entries_are_refused(entry, play) -> None:
+    code, text = play("--game divider-duel --max-invalid 1", entry)
+    assert code == 0
+    assert text.endswith("\nPlayer 1 loses by an invalid entry. Player 2 wins!\n")
+
+
+def test_bytes_that_are_no_text_and_a_terminal_without_arrows() -> None:
+    finished = piped("--game factor-chain-duel --second human", b"\xff\xfe\n15\n5\n", PYTHONIOENCODING="ascii")
+    assert finished.returncode == 1
+    assert finished.stderr == b""
+    assert b"Current Chain: 15 ? 5\n" in finished.stdout
+
+
+def test_the_nth_invalid_entry_in_a_row_loses(play) -> None:
+    command = "--game divider-duel --second human --max-invalid 3"
+    code, text = play(command, 1, 1, 5, 5, "x", "", 5)
+    assert code == 0
+    assert text.endswith("5 is not in the list.\nPlayer 2 loses by 3 invalid entries in a row. Player 1 wins!\n")
+    _, text = play(command, 1, 1, 4, 1, 1, 2, 1, 1, 3)  # never three in a row
+    assert text.endswith(LEFT_UNFINISHED)
+
+
+def test_a_person_against_an_agent_sees_its_moves_as_if_typed(play) -> None:
+    _, text = play("--game divider-duel --first solver --second human", 2)
+    assert text.startswith(
+        "Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n\nPlayer 1, it's your turn.\n"
+        "Enter the number you wish to remove: 4\n\nYou removed 4.\n"
+    )
+    assert "Enter the number you wish to remove: 2\n" in text
+
+
+# Matches
+
+LOSE_AT_ONCE = [*TWO_PEOPLE, "--max-invalid", "1"]
+"""With these options 0 is a resignation, so whoever opens loses every game."""
+
+
+def results(text: str) -> list[str]:
+    return re.findall(r"^(?:Game|Score|Final).*", text, re.MULTILINE)
+
+
+def test_rounds_alternate_seats_and_may_be_tied(play) -> None:
+    code, text = play(" ".join(["--game divider-duel --rounds 2", *LOSE_AT_ONCE]), 0, 0)
+    assert code == 0
+    assert results(text) == [
+        "Game 1 of 2: human (first) is Player 1, human (second) is Player 2.",
+        "Score: human (first) 0, human (second) 1.",
+        "Game 2 of 2: human (second) is Player 1, human (first) is Player 2.",
+        "Final score: human (first) 1, human (second) 1. The match is tied.",
+    ]
+
+
+def test_rounds_are_all_played(play) -> None:
+    _, text = play("--game divider-duel --first solver --rounds 5 --seed 1")
+    assert text.count("Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n\nPlayer 1") == 5
+
+
+@pytest.mark.parametrize(("best_of", "played"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
+def test_best_of_stops_when_nobody_can_catch_up(best_of, played, play) -> None:
+    class_path = "tests.test_play:Resigning"
+    code, text = play(f"--game divider-duel --first {class_path} --second random --best-of {best_of}")
+    assert code == 0
+    wins = f"{class_path} 0, random {played}."
+    assert results(text)[-1] == f"Final score: {wins} random wins the match!"
+    assert text.count("Game ") == played
+
+
+def test_draws_count_for_neither(play) -> None:
+    """With one number in the list and nothing to win, every game is drawn; one resignation then decides."""
+    command = "--game prime-duel-sum --when-empty draw --lowest 4 --highest 4 --best-of 3 --max-invalid 1"
+    _, text = play(f"{command} --second human", 4, 4, 4)
+    assert text.count("The game is a draw.") == 3
+    assert results(text)[-1] == "Final score: human (first) 0, human (second) 0, drawn 3. The match is tied."
+    _, text = play(f"{command} --second human", 4, 0, 4)
+    assert results(text)[3] == "Score: human (first) 1, human (second) 0, drawn 1."
+    assert results(text)[-1] == "Final score: human (first) 1, human (second) 0, drawn 2. human (first) wins the match!"
+
+
+def test_the_toss_is_seeded_and_fair(play) -> None:
+    openers = []
+    for seed in range(20):
+        command = f"--game divider-duel --first solver --second random --toss --seed {seed}"
+        _, text = play(command)
+        assert play(command) == (0, text)
+        opener = re.match(r"The toss: (solver|random) opens\.\n\nShared List", text)
+        assert opener
+        openers.append(opener[1])
+    assert 5 <= openers.count("solver") <= 15
+
+
+def test_the_toss_decides_the_first_game_of_a_match(play) -> None:
+    seen = set()
+    for seed in range(8):
+        _, text = play(f"--game divider-duel --first solver --second random --toss --rounds 2 --seed {seed}")
+        opener = text.split()[2]
+        other = {"solver": "random", "random": "solver"}[opener]
+        games = [line for line in results(text) if line.startswith("Game")]
+        assert games[0] == f"Game 1 of 2: {opener} is Player 1, {other} is Player 2."
+        assert games[1] == f"Game 2 of 2: {other} is Player 1, {opener} is Player 2."
+        seen.add(opener)
+    assert seen == {"solver", "random"}
+
+
+# Advice
+
+
+def test_hints(play) -> None:
+    _, text = play("--game divider-duel --second human --hint", 4, 5)
+    turns = text.split("it's your turn.\n")
+    assert turns[1].startswith("Hint: winning moves: 4.\nEnter the number")
+    assert turns[2].startswith("Hint: every move loses.\nEnter the number")
+    _, text = play("--game prime-duel-sum --lowest 4 --highest 4 --when-empty draw --hint", 4)
+    assert "Hint: no move wins; drawing moves: 4.\nSelect a number" in text
+    _, text = play("--game divider-duel --first solver --second random --hint")
+    assert "Hint" not in text
+
+
+def test_hints_are_not_repeated_with_the_prompt(play) -> None:
+    _, text = play("--game divider-duel --hint", 1, 1, 1)
+    assert text.count("Hint") == 1
+
+
+def test_analysis(play) -> None:
+    _, text = play("--game divider-duel --second human --analyse", *[number for number, _, _ in DIVIDER_DUEL])
+    assert text.endswith(
+        "Player 2 wins the game!\n\nAnalysis:\n"
+        "  1. Player 1: 5 blunder; better: 4\n"
+        "  2. Player 2: 3 blunder; better: 6, 8\n"
+        "  3. Player 1: 2 blunder; better: 4\n"
+        "  4. Player 2: 7 kept\n"
+        "Kept, where not lost already: Player 1 0 of 2, Player 2 1 of 2.\n"
+    )
+    _, text = play("--game divider-duel --second human --analyse --rounds 2", *[4, 5, 7, 2, 3] * 2)
+    assert text.count("  2. Player 2: 5 kept (every move loses)\n") == 2
+
+
+@pytest.mark.parametrize("book", GAMES)
+def test_the_solver_never_blunders(book, play) -> None:
+    _, text = play(f"--game {book} --first solver --second random --analyse --rounds 2 --seed 3")
+    games = text.split("Analysis:")[1:]
+    assert len(games) == 2
+    for seat, game in enumerate(games, start=1):
+        assert not re.search(rf"Player {seat}: \d+ blunder", game)
+
+
+# Agents
+
+
+@pytest.mark.parametrize("book", GAMES)
+def test_agents_play_each_other_reproducibly(book, play) -> None:
+    command = f"--game {book} --first random --second random --seed"
+    code, text = play(f"{command} 0")
+    assert code == 0
+    assert "win" in text
+    assert play(f"{command} 0") == (0, text)
+    assert any(play(f"{command} {seed}") != (0, text) for seed in (1, 2))
+
+
+@pytest.mark.parametrize("book", GAMES)
+def test_every_kind_of_agent_plays_every_game(book, play) -> None:
+    command = f"--game {book} --first greedy --second mcts:20 --rounds 2 --seed 0"
+    code, text = play(command)
+    assert code == 0
+    assert "illegal" not in text and "error" not in text
+    assert "Final score: greedy " in text
+    assert play(command) == (0, text)
+
+
+class Resigning:
+    """An agent that always fails."""
+
+    def __init__(self, rules: Any, seed: int) -> None: ...
+
+    def choose(self, position: Any, generator: np.random.Generator) -> Any:
+        raise RuntimeError("no idea")
+
+
+class Nonsense(Resigning):
+    def choose(self, position: Any, generator: np.random.Generator) -> Any:
+        return [0.5]
+
+
+class Ragged(Resigning):
+    def choose(self, position: Any, generator: np.random.Generator) -> Any:
+        return [[1], [2, 3]]
+
+
+class Smallest(Resigning):
+    def choose(self, position: Any, generator: np.random.Generator) -> Any:
+        return np.array([0])
+
+
+@pytest.mark.parametrize(
+    ("agent", "end"),
+    [
+        ("Resigning", "Player 1 loses by an error, RuntimeError: no idea. Player 2 wins!\n"),
+        ("Nonsense", "Player 1 loses by answering [0.5], which is no action. Player 2 wins!\n"),
+        ("Smallest", "remove: 2\n2 is not in the list.\nPlayer 1 loses by an illegal move. Player 2 wins!\n"),
+    ],
+)
+def test_an_agent_that_cannot_play_loses(agent, end, play) -> None:
+    code, text = play(f"--game divider-duel --first tests.test_play:{agent} --second solver --analyse --seed 0")
+    assert code == 0
+    assert f"{end}\nAnalysis:\n" in text
+
+
+def test_an_agent_that_answers_something_ragged_loses(play) -> None:
+    code, text = play("--game divider-duel --first tests.test_play:Ragged")
+    assert code == 0
+    assert "Player 1 loses by an error, ValueError" in text
+
+
+def test_a_sixth_game_is_played_without_a_word_about_it(play) -> None:
+    add_game(GameSpec("made-up-heap", "Made-up Heap", Subtraction, {"heap": 11, "most": 3}))
+    try:
+        code, text = play("--game made_up_heap --heap 5 --second solver --hint --analyse", 7, 1, 1)
+        assert code == 0
+        assert text.startswith(
+            "Available Numbers: 1, 2, 3\n\nPlayer 1, it's your turn.\nHint: winning moves: 1.\n"
+            "Choose a number: 7\n7 is not one of the numbers 1, 2, 3.\nChoose a number: 1\n"
+        )
+        assert "Player 1: 1 kept\n" in text
+        code, text = play("--game made-up-heap --first random --second solver --best-of 3 --toss --seed 4")
+        assert code == 0
+        assert "solver wins the match!" in text
+    finally:
+        del GAMES["made-up-heap"]
+
+
+# Leaving
+
+
+def test_end_of_input_leaves_politely(play) -> None:
+    code, text = play("--game divider-duel")
+    assert code == 1
+    assert text.endswith("Enter the number you wish to remove: " + LEFT_UNFINISHED)
+
+
+def test_a_last_line_without_a_line_end_counts() -> None:
+    finished = piped("--game divider-duel --second human", "5\n3\n2\n7")
+    assert finished.returncode == 0
+    assert finished.stdout.endswith(b"Player 2 wins the game!\n")
+
+
+def test_a_reader_that_stops_reading_gets_no_traceback() -> None:
+    command = "python agents/play.py --game prime-rumble --first random --rounds 50 | head -n 1"
+    finished = subprocess.run(
+        ["bash", "-c", command.replace("python", sys.executable, 1)], capture_output=True, cwd=ROOT, timeout=60
+    )
+    assert finished.stderr == b""
+    assert finished.stdout.startswith(b"Game 1 of 50")
+
+
+class OnATerminal:
+    """The program on a terminal of its own."""
+
+    def __init__(self, command: str, **environment: str) -> None:
+        self._ours, theirs = pty.openpty()
+        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        self.process = subprocess.Popen(
+            [*PROGRAM, *command.split()],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=ROOT,
+            env={**inherited, "TERM": "xterm", **environment},
+        )
+        os.close(theirs)
+        self.shown = ""
+
+    def wait_for(self, text: str) -> None:
+        """Read on until ``text`` is shown."""
+        deadline = time.monotonic() + 30
+        while text not in self.shown:
+            assert time.monotonic() < deadline, self.shown
+            self._read()
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def end(self) -> int:
+        """Read all that is left and return the exit code."""
+        while self._read():
+            pass
+        os.close(self._ours)
+        return self.process.wait(30)
+
+    def _read(self) -> bool:
+        if not select.select([self._ours], [], [], 30)[0]:
+            self.process.kill()
+            raise AssertionError(f"silence after {self.shown!r}")
+        try:
+            received = os.read(self._ours, 4096)
+        except OSError:  # how Linux says that the other end is closed
+            return False
+        self.shown += received.decode().replace("\r\n", "\n")
+        return bool(received)
+
+
+def test_control_c_leaves_politely() -> None:
+    terminal = OnATerminal("--game divider-duel")
+    terminal.wait_for("remove: ")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == 130
+    assert terminal.shown.endswith("remove: \nGoodbye: the game is left unfinished.\n")
+
+
+def test_control_d_leaves_politely() -> None:
+    terminal = OnATerminal("--game divider-duel")
+    terminal.wait_for("remove: ")
+    terminal.type("\x04")
+    assert terminal.end() == 1
+    assert terminal.shown.endswith(LEFT_UNFINISHED)
+
+
+def whole_game_on_a_terminal(**environment: str) -> str:
+    terminal = OnATerminal("--game divider-duel --second human --hint", **environment)
+    for turn, (number, _, _) in enumerate(DIVIDER_DUEL, start=1):
+        terminal.wait_for("remove: ")
+        terminal.shown = terminal.shown.replace("remove: ", f"remove (turn {turn}): ")
+        terminal.type(f"{number}\n")
+    assert terminal.end() == 0
+    return terminal.shown
+
+
+def test_colour_on_a_terminal() -> None:
+    shown = whole_game_on_a_terminal()
+    assert "\x1b[1mPlayer 2 wins the game!\x1b[0m" in shown
+    assert "\x1b[2mHint: winning moves: 4.\x1b[0m" in shown
+    assert "remove (turn 1): 5\n\nYou removed 5." in shown  # echoed once, by the terminal itself
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_no_colour_where_it_is_not_wanted(environment) -> None:
+    shown = whole_game_on_a_terminal(**environment)
+    assert "\x1b" not in shown
+    assert "Player 2 wins the game!\n" in shown
+
+
+def test_no_colour_in_a_pipe(play) -> None:
+    _, text = play("--game divider-duel --first random --second solver --hint --analyse")
+    assert "\x1b" not in text
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("", "--game"),
+        ("--game prime-duel", "choose prime-duel-product or prime-duel-sum"),
+        ("--game chess", "there is no game 'chess'"),
+        ("--game divider-duel --highest 1", "highest must be"),
+        ("--game divider-duel --highest ten", "--highest"),
+        ("--game divider-duel --target 5", "divider-duel has no --target"),
+        ("--game divider-duel --second nobody", "argument --second: there is no agent 'nobody'; there are random"),
+        ("--game divider-duel --first human:5", "argument --first: 'human:5' has words after the colon"),
+        ("--game divider-duel --first no_such:thing", "argument --first: the agent no_such:thing cannot be imported"),
+        ("--game divider-duel --best-of 3 --rounds 3", "not allowed with"),
+        ("--game divider-duel --best-of 0", "argument --best-of: must be a whole number of at least 1, not '0'"),
+        ("--game divider-duel --rounds x", "argument --rounds: must be a whole number of at least 1, not 'x'"),
+        ("--game divider-duel --max-invalid 0", "argument --max-invalid: must be"),
+        ("--game divider-duel --seed -1", "argument --seed: "),
+        ("--game divider-duel --seed=-1", "argument --seed: must be a whole number of at least 0, not '-1'"),
+        ("--game divider-duel --colour", "unrecognized arguments: --colour"),
+    ],
+)
+def test_wrong_command_lines(command, says, refused) -> None:
+    assert says in refused(command)
+
+
+@pytest.mark.parametrize("options", ["--hint", "--analyse", "--second solver"])
+def test_too_large_to_solve(options, play) -> None:
+    code, text = play(f"--game prime-rumble --highest 400 {options}", 2)
+    assert code == 1
+    assert text.count("\n") == 1
+    assert text.startswith("agents/play.py: the numbers 2..400 are too many to solve")
+
+
+def test_help_states_the_rules_of_a_match_and_the_exit_codes(capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    words = " ".join(capsys.readouterr().out.split())
+    assert left.value.code == 0
+    for promise in ("as soon as nobody can catch up", "a draw counts for neither", "130 after Ctrl-C", "--when-empty"):
+        assert promise in words
