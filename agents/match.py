@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from numduel_env.duels import Duels
 from numduel_env.rules import BoolArray, Policy, Position, Rules, take_rows
-from numduel_env.sampling import random_legal
 from numduel_env.solvers import Solver
 
 OPENINGS_PER_BLOCK = 256
@@ -110,19 +109,10 @@ def draw_openings(rules: Rules, count: int, most: int, generator: np.random.Gene
 
     ``most`` is below the rules' ``max_plies``. An opening stops short of a ply that would finish the game.
     """
-    wanted = generator.integers(0, most + 1, count)
-    actions = np.full((count, most), NO_ACTION, np.int16)
     duels = Duels(rules, count)
-    for ply in range(most):
-        playing = np.flatnonzero(wanted > ply)
-        before = take_rows(duels.position, playing)
-        chosen = random_legal(rules.legal(before), generator)
-        ending = rules.over(rules.play(before, chosen))
-        wanted[playing[ending]] = ply
-        if ending.all():
-            break
-        actions[playing[~ending], ply] = chosen[~ending]
-        duels.play(actions[:, ply].clip(0).astype(np.int64), wanted > ply)
+    actions = np.full((count, most), NO_ACTION, np.int16)
+    drawn = duels.play_randomly(generator.integers(0, most + 1, count), generator)
+    actions[:, : drawn.shape[1]] = drawn
     return duels, actions
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numduel_env.rules import BoolArray, Position, Rules, put_rows, take_rows
+from numduel_env.sampling import random_legal
 
 
 class Duel:
@@ -161,6 +162,27 @@ class Duels:
             self.total_plies += count
         self._stopped |= plies.illegal | plies.truncated
         return plies
+
+    def play_randomly(self, wanted: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int16]:
+        """Play up to ``wanted`` random legal plies in each game, stopping short of one that would finish it.
+
+        Returns the actions ``[count, most wanted]``, -1 where there are none.
+        """
+        wanted = wanted.copy()
+        actions = np.full((self.count, wanted.max(initial=0)), -1, np.int16)
+        for ply in range(actions.shape[1]):
+            playing = np.flatnonzero(wanted > ply)
+            before = take_rows(self.position, playing)
+            chosen = random_legal(self.rules.legal(before), generator)
+            ending = self.rules.over(self.rules.play(before, chosen)) | (
+                self.plies[playing] + 1 >= self.rules.max_plies
+            )
+            wanted[playing[ending]] = ply
+            if ending.all():
+                break
+            actions[playing[~ending], ply] = chosen[~ending]
+            self.play(actions[:, ply].clip(0).astype(np.int64), wanted > ply)
+        return actions
 
     def _advance(
         self,

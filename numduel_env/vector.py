@@ -66,6 +66,9 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     new game already, and ``infos["final_obs"]`` and ``infos["final_info"]`` hold the end of the old one (all-zero mask)
     where ``infos["_final_obs"]`` is True. DISABLED: ``reset(options={"reset_mask": ...})`` starts new games.
 
+    ``random_openings`` is the share of games that start after some random legal plies (one to half of ``max_plies``,
+    but never one that would finish the game): a learner sees more of the game than the lines it prefers.
+
     As in the single environment, a game may be over before the learner's first move: its row has an all-zero mask and
     ``infos["over"]`` True, and the next step ignores its action and brings the reward.
     """
@@ -78,6 +81,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         opponent: str | Policy = "random",
         seat: str = "random",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        random_openings: float = 0.0,
         render_mode: None = None,
         illegal: str = "lose",
         lookahead: bool = False,
@@ -94,6 +98,9 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         except ValueError:
             modes = ", ".join(mode.value for mode in AutoresetMode)
             raise ValueError(f"autoreset_mode must be an AutoresetMode or {modes}, not {autoreset_mode!r}") from None
+        if not isinstance(random_openings, int | float) or not 0 <= random_openings <= 1:
+            raise ValueError(f"random_openings must be a share from 0 to 1, not {random_openings!r}")
+        self.random_openings = float(random_openings)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.opponent = None if opponent == "self" else opponent_for(opponent, self.rules)
         self._draw_seats = SeatDraw(seat)
@@ -220,6 +227,11 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         if not len(rows):
             return
         self.duels.reset(rows, start)
+        if self.random_openings and not (start and start.actions):
+            opened = rows[self.np_random.random(len(rows)) < self.random_openings]
+            plies = np.zeros(self.num_envs, np.int64)
+            plies[opened] = self.np_random.integers(1, max(self.rules.max_plies // 2, 1) + 1, len(opened))
+            self.duels.play_randomly(plies, self.np_random)
         self._seats[rows] = self._draw_seats(len(rows), self.np_random)
         put_rows(self._outcome, rows, UNDECIDED)
         self._waiting[rows] = False
