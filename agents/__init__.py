@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from numduel_env.opponents import RandomPolicy, solver_policy
 from numduel_env.rules import Policy, Rules, whole_number
+from numduel_env.solvers import TooLargeToSolve
 
 __all__ = ["AGENTS", "make_agent"]
 
@@ -60,12 +62,11 @@ def make_agent(spec: str, rules: Rules, seed: int = 0) -> Policy:
     word, *rest = spec.split(":")
     if word in AGENTS:
         try:
-            return AGENTS[word](rules, seed, *rest)
-        except TypeError as wrong:
-            if rest and "positional argument" in str(wrong):
-                raise ValueError(f"{spec!r} has words after the colon that {word} does not take") from None
-            raise
-    if len(rest) == 1 and word and rest[0]:
+            inspect.signature(AGENTS[word]).bind(rules, seed, *rest)
+        except TypeError:
+            raise ValueError(f"{spec!r} has words after the colon that {word} does not take") from None
+        return AGENTS[word](rules, seed, *rest)
+    if len(rest) == 1 and word and rest[0].isidentifier():
         return _imported(word, rest[0], rules, seed)
     known = ", ".join([*AGENTS, "mcts:SIMULATIONS", "module:attribute"])
     raise ValueError(f"there is no agent {spec!r}; there are {known}")
@@ -75,8 +76,14 @@ def _imported(module: str, attribute: str, rules: Rules, seed: int) -> Policy:
     try:
         factory: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as missing:
-        raise ValueError(f"the agent {module}:{attribute} cannot be imported: {missing}") from missing
-    agent = factory(rules, seed)
+        way_out = "a module beside you is found with PYTHONPATH=."
+        raise ValueError(f"the agent {module}:{attribute} cannot be imported: {missing} ({way_out})") from missing
+    try:
+        agent = factory(rules, seed)
+    except TooLargeToSolve:
+        raise
+    except Exception as wrong:
+        raise ValueError(f"{module}:{attribute}(rules, seed) raised {type(wrong).__name__}: {wrong}") from wrong
     if not callable(getattr(agent, "choose", None)):
         raise ValueError(f"{module}:{attribute}(rules, seed) must return an object with choose(position, generator)")
     policy: Policy = agent

@@ -123,7 +123,10 @@ class Trees:
                 last[rows] = move
             # A certain result (a draw: no other is chosen) counts as just that, and so does walking in circles.
             worth = np.zeros(len(trees), np.float32)
-            leaves = np.flatnonzero(self.child.ravel()[last] < 0)
+            child = self.child.ravel()[last]
+            proven = np.flatnonzero((child >= 0) & (self.node_fate[child] != OPEN))
+            worth[proven] = -WORTH[self.node_fate[child[proven]]]
+            leaves = np.flatnonzero(child < 0)
             leaves = leaves[self.fate.ravel()[last[leaves]] == OPEN]
             if len(leaves):
                 worth[leaves] = -self._grow(step, trees[leaves], last[leaves])
@@ -146,7 +149,8 @@ class Trees:
             move = node * self.actions + self._promise(node).argmax(-1)
             path.append((rows, move))
             child = self.child.ravel()[move]
-            inside = np.flatnonzero((child >= 0) & (self.fate.ravel()[move] == OPEN))
+            # A node may have been proven on another way to it: then its fate is the result.
+            inside = np.flatnonzero((child >= 0) & (self.fate.ravel()[move] == OPEN) & (self.node_fate[child] == OPEN))
             if not len(inside):
                 break
             rows, node = rows[inside], child[inside].astype(np.int64)

@@ -1,9 +1,4 @@
-"""Everybody against everybody, and what it says of each agent.
-
-Intervals are Wilson's, 95%, a draw counting as half a win; the two duels of an opening are taken as independent.
-Ratings are Bradley-Terry's on the Elo scale, their mean 0; one drawn duel more between every two agents, which nobody
-played, keeps the rating of a player who wins everything finite.
-"""
+"""Everybody against everybody, and what it says of each agent."""
 
 from __future__ import annotations
 
@@ -74,7 +69,7 @@ def play_round_robin(
 
 
 def wilson(score: float, count: int) -> list[float]:
-    """Return the 95% interval of the share that ``score`` points are of ``count`` duels."""
+    """Return Wilson's 95% interval of the share that ``score`` points are of ``count`` duels, a draw half a point."""
     share = score / count
     scale = 1 + Z * Z / count
     centre = (share + Z * Z / (2 * count)) / scale
@@ -84,7 +79,10 @@ def wilson(score: float, count: int) -> list[float]:
 
 
 def bradley_terry(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ratings on the Elo scale from ``points[i, j]``, what ``i`` scored against ``j``; Hunter's MM algorithm."""
+    """Return ratings on the Elo scale from ``points[i, j]``, what ``i`` scored against ``j``; Hunter's MM algorithm.
+
+    One drawn duel more between every two, which nobody played, keeps the rating of one who wins everything finite.
+    """
     count = len(points)
     points = points + 0.5 * (1 - np.eye(count))
     duels = points + points.T

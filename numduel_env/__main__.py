@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from typing import Any
 
-from numduel_env.commandline import add_parameter_flags, chosen_game
+import numpy as np
+
+from numduel_env.commandline import add_parameter_flags, chosen_game, politely
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES, GameSpec
+from numduel_env.rules import Position
 from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
+from numduel_env.solvers.exhaustive import ExhaustiveSolver
 from numduel_env.wording import listed, player
 
 OUTCOMES = {1: "wins", 0: "draws", -1: "loses"}
@@ -77,13 +82,12 @@ def solve_position(parser: argparse.ArgumentParser, args: argparse.Namespace) ->
 
 
 def parsed_moves(text: str) -> list[int]:
-    """Return the numbers of a comma-separated list."""
+    """Return the numbers of a comma-separated list; an empty text has none."""
     moves = []
-    for place, part in enumerate(filter(None, text.replace(" ", "").split(",")), start=1):
-        try:
-            moves.append(int(part))
-        except ValueError:
-            raise ValueError(f"move {place} must be a whole number, not {part!r}") from None
+    for place, part in enumerate(text.split(",") if text.strip() else [], start=1):
+        if not re.fullmatch(r"-?[0-9]{1,18}", part.strip()):
+            raise ValueError(f"move {place} must be a whole number, not {part.strip()!r}")
+        moves.append(int(part))
     return moves
 
 
@@ -126,12 +130,28 @@ def best_moves(solution: dict[str, Any]) -> str:
 
 
 def principal_line(solver: Solver, duel: Duel) -> list[int]:
-    """Return the numbers that both sides would play from here, each setting the other the harder problem."""
+    """Return the numbers that both sides would play from here.
+
+    Each sets the other the harder problem; where positions can come again, the winner takes the shortest way and the
+    loser the longest. A game that nobody can win is left where it would go in circles.
+    """
     policy, line = SolverPolicy(solver), Duel(duel.rules, duel.actions)
-    while not line.finished:
-        line.play(int(policy.preferred(line.position).argmax()))
+    seen = set()
+    while not line.finished and _identity(line.position) not in seen:
+        seen.add(_identity(line.position))
+        choices = np.flatnonzero(policy.preferred(line.position))
+        value = int(solver.value(line.position))
+        if isinstance(solver, ExhaustiveSolver) and value:
+            best = np.flatnonzero(solver.best(line.position))
+            ways = [int(solver.plies_left(line.rules.play(line.position, int(action)))) for action in best]
+            choices = best[np.argsort(value * np.array(ways), kind="stable")]
+        line.play(int(choices[0]))
     return line.moves[len(duel.actions) :]
 
 
+def _identity(position: Position) -> bytes:
+    return b"".join(np.asarray(field).tobytes() for field in position)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(politely(main))

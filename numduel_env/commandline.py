@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from numduel_env.games import GAMES, GameSpec, find_game
@@ -38,6 +41,21 @@ def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> tu
     except ValueError as wrong:
         parser.error(str(wrong))
     return spec, given
+
+
+def politely(program: Callable[[], int]) -> int:
+    """Run a program and return its exit code; Ctrl-C and a reader who goes away end it without a traceback."""
+    try:
+        code = program()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def _is_parameter(name: str) -> bool:

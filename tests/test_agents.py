@@ -259,3 +259,18 @@ def test_a_user_brings_an_agent():
 def test_a_human_is_sent_to_the_terminal():
     with pytest.raises(ValueError, match=r"play\.py"):
         make_agent("human", RULES)
+
+
+def broken(rules, seed):
+    raise KeyError("nothing there")
+
+
+def test_a_user_agent_that_cannot_be_made_is_told_so():
+    rules = GAMES["divider-duel"].make_rules()
+    with pytest.raises(ValueError, match=r"tests.test_agents:broken\(rules, seed\) raised KeyError"):
+        make_agent("tests.test_agents:broken", rules)
+    with pytest.raises(ValueError, match="PYTHONPATH"):
+        make_agent("nowhere_at_all:agent", rules)
+    for spec in ("ppo:models/x.zip", "greedy:3", "mcts:3:4"):
+        with pytest.raises(ValueError, match=r"there is no agent|does not take"):
+            make_agent(spec, rules)

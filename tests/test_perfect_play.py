@@ -238,6 +238,8 @@ def test_solve_for_people(capsys):
     ("arguments", "message"),
     [
         (["divider-duel", "--moves", "5,x"], "move 2 must be a whole number, not 'x'"),
+        (["divider-duel", "--moves", "4 5"], "move 1 must be a whole number, not '4 5'"),
+        (["divider-duel", "--moves", "4,,5"], "move 2 must be a whole number, not ''"),
         (["divider-duel", "--moves", "5,5"], "move 2 (5) is illegal: 5 is not in the list."),
         (["factor-chain-duel", "--moves", "15,7"], "move 2 (7) is illegal: 7 is not a factor or multiple of 15."),
         (["factor-chain-duel", "--moves", "29,2"], "move 2 (2) comes after the end of the game"),
@@ -254,6 +256,29 @@ def test_bad_arguments_say_what_is_wrong(arguments, message):
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert message in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "flags", ["--lowest 11 --highest 14 --target 40", "--highest 7 --target 40", "--lowest 2 --highest 2 --target 4"]
+)
+def test_the_principal_line_never_goes_in_circles(flags, capsys):
+    assert main(["solve", "prime-duel-sum", "--when-empty", "refill", *flags.split()]) == 0
+    printed = capsys.readouterr().out
+    line = [int(number) for number in printed.split("line: ")[1].split(",")]
+    values = dict(zip(flags.split()[::2], map(int, flags.split()[1::2])))
+    params = {name.strip("-"): value for name, value in values.items()}
+    rules = GAMES["prime-duel-sum"].make_rules(when_empty="refill", **params)
+    duel = GAMES["prime-duel-sum"].replay(rules, line)
+    assert not duel.truncated
+    if "draws" not in printed.splitlines()[0]:
+        assert duel.winner == (0 if "to move wins" in printed else 1)
+
+
+def test_a_reader_may_go_away():
+    command = f"{sys.executable} -m numduel_env games | head -1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert ran.stdout.startswith("prime-rumble")
+    assert ran.stderr == ""
 
 
 def test_too_large_is_said_in_one_line():

@@ -30,7 +30,7 @@ from agents import AGENTS, make_agent
 from agents.exploit import BUDGET, exploitability
 from agents.match import OPENINGS_PER_BLOCK, Player
 from agents.round_robin import bradley_terry, play_round_robin, sample_duels, summary
-from numduel_env.commandline import add_parameter_flags, chosen_game
+from numduel_env.commandline import add_parameter_flags, chosen_game, politely
 from numduel_env.games import GAMES
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
@@ -73,7 +73,7 @@ def evaluate(args: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[
     order = np.argsort(np.argsort(args.agents, kind="stable"), kind="stable").tolist()
     exploits = []
     if args.exploit and judge is not None:
-        for spec in sorted(made):
+        for spec in tqdm(sorted(made), desc="exploit", unit="agent", leave=False, disable=None):
             exploits += [
                 {"spec": spec, **asdict(g)} for g in exploitability(made[spec].agent, judge, args.budget, args.seed)
             ]
@@ -88,7 +88,7 @@ def evaluate(args: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[
         "game": {"name": game.name, "title": game.title, "version": game.version, "parameters": game.params | given},
         "seed": args.seed,
         "duels_per_pair": args.duels,
-        "openings": args.openings,
+        "openings": min(args.openings, rules.max_plies - 1),
         "openings_per_block": OPENINGS_PER_BLOCK,
         "graded": judge is not None,
         "grading": grading,
@@ -148,11 +148,12 @@ def tables(results: dict[str, Any]) -> str:
 
 
 def _exploit_lines(exploits: list[dict[str, Any]]) -> list[str]:
-    lines = ["", "Won positions thrown away, against every opponent line:"] if exploits else []
+    lines = ["", "Won positions thrown away (in the seats: against every opponent line):"] if exploits else []
     for grades in exploits:
-        counts = f"{grades['thrown']:,} of {grades['won']:,} won positions ({grades['positions']:,} walked)"
+        how = {"random positions": "drawn at random instead", "all positions": "in all"}.get(grades["where"], "walked")
+        counts = f"{grades['thrown']:,} of {grades['won']:,} won positions ({grades['positions']:,} {how})"
         if grades["refusal"]:
-            counts = f"{counts.replace('walked', 'drawn at random instead')}: {grades['refusal']}"
+            counts += f": {grades['refusal']}"
         if grades["drawn"]:
             counts += f"; {grades['spoiled']:,} of {grades['drawn']:,} drawn ones spoiled"
         dice = "" if grades["exact"] else "; it throws dice: this is one draw of its choices, not a proof"
@@ -198,11 +199,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = getattr(args, name)
         if path is not None and (name, path) != ("json", "-"):
             check_writable(parser, f"--{name}", path)
-    try:
-        results = evaluate(args, parser)
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    if args.json is not None and args.json == args.report:
+        parser.error("--json and --report must be different files")
+    results = evaluate(args, parser)
     text = json.dumps(results, indent=2, allow_nan=False)
     print(text if args.json == "-" else tables(results))
     if args.json not in (None, "-"):
@@ -213,4 +212,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(politely(main))

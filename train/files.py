@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 
 
 def write_atomically(path: str, text: str) -> None:
     """Write a file at once: whoever reads it finds the old text or the new."""
     unfinished = f"{path}.{os.getpid()}.tmp"
-    with open(unfinished, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(unfinished, path)
+    try:
+        with open(unfinished, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            os.remove(unfinished)
+        raise
 
 
 def check_writable(parser: argparse.ArgumentParser, option: str, path: str) -> None:

@@ -38,7 +38,8 @@ class ExhaustiveSolver(Solver):
         self._fields = Fields(rules.initial((1,)))
         self._keys, self._packing = self._visit_all(budget)
         values, successors = self._link()
-        self.longest = _spread_backwards(values, successors)
+        self._plies_left = _spread_backwards(values, successors)
+        self.longest = int(self._plies_left.max())
         self._values = values[:-1]
         self._action_values = np.ascontiguousarray(-values[successors].T)
 
@@ -47,6 +48,10 @@ class ExhaustiveSolver(Solver):
 
     def value(self, position: Position) -> NDArray[np.int8]:
         return self._values.take(self._find(position))
+
+    def plies_left(self, position: Position) -> NDArray[np.int16]:
+        """Return ``[...]``: how soon the winner can win against the best defence; 0 if over or drawn."""
+        return self._plies_left.take(self._find(position))
 
     @property
     def positions(self) -> Position:
@@ -87,7 +92,8 @@ class ExhaustiveSolver(Solver):
                     progress.advance(len(found[-1]))
                     if len(known) > budget:
                         raise TooLargeToSolve(
-                            f"{self._name} has more than {budget:,} positions, the budget for solving it"
+                            f"{self._name} has more than {budget:,} positions, the budget for solving it; "
+                            "a larger one: solver_for(rules, budget=...)"
                         )
                 frontier = np.concatenate(found)
         return known, packing
@@ -124,23 +130,25 @@ class ExhaustiveSolver(Solver):
             yield self._fields.join([column[first : first + step] for column in columns])
 
 
-def _spread_backwards(values: NDArray[np.int8], successors: NDArray[np.int32]) -> int:
-    """Fill in the values of all games that go on, and return how many sweeps over them changed anything.
+def _spread_backwards(values: NDArray[np.int8], successors: NDArray[np.int32]) -> NDArray[np.int16]:
+    """Fill in the values of all games that go on, and return in which sweep over them each was decided, else 0.
 
     A position is won once a move leads to a lost one, and lost once all moves lead to won ones; the k-th sweep
     decides what can be decided in k plies. What stays undecided is a draw, whether by the rules or by going in circles.
     """
     undecided = np.flatnonzero(successors.min(0, initial=len(values)) < len(values) - 1)
     successors = successors[:, undecided]
+    decided = np.zeros(len(values) - 1, np.int16)
     sweeps = 0
     while True:
         best = np.full(len(undecided), ILLEGAL, np.int8)
         for reached in successors:
             np.maximum(best, -values[reached], out=best)
         if not best.any():
-            return sweeps
+            return decided
         sweeps += 1
         values[undecided] = best
+        decided[undecided[best != 0]] = sweeps
         undecided = undecided[best == 0]
         successors = successors[:, best == 0]
 

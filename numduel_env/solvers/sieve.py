@@ -63,7 +63,7 @@ class SieveSolver(Solver):
             if plan is None:
                 raise TooLargeToSolve(
                     f"the numbers {name} are too many to solve with {budget:,} bytes of tables; "
-                    "choose a smaller range or a larger budget"
+                    "choose a smaller range, or a larger budget: solver_for(rules, budget=...)"
                 )
             left -= plan.size
             plans.append((plan, np.array(copies)))
