@@ -36,9 +36,9 @@ from tqdm import tqdm
 
 import numduel_env
 from agents import make_agent
+from agents.exploit import random_positions
 from agents.match import Player, play_match
 from numduel_env import GAMES, GameSpec, random_legal
-from numduel_env.rules import Rules, take_rows
 from numduel_env.solvers import solver_for
 from train.files import check_writable, write_atomically
 from train.peers import divider_duel_in_open_spiel, open_spiel_loop, pgx_loop
@@ -134,24 +134,6 @@ class Measure:
     bar: str
 
 
-def random_positions(rules: Rules, count: int) -> Any:
-    """Return unfinished positions at random plies of random games."""
-    generator = np.random.default_rng(0)
-    kept: list[Any] = []
-    while sum(len(position[0]) for position in kept) < count:
-        position = rules.initial((count,))
-        for _ in range(rules.max_plies):
-            legal = rules.legal(position)
-            going = np.flatnonzero(legal.any(-1))
-            if not len(going):
-                break
-            position = take_rows(position, going)
-            kept.append(take_rows(position, np.flatnonzero(generator.random(len(going)) < 0.2)))
-            position = rules.play(position, random_legal(rules.legal(position), generator))
-    together = kept[0]._make(np.concatenate(fields) for fields in zip(*kept))
-    return take_rows(together, generator.permutation(len(together[0]))[:count])
-
-
 def seconds_of(call: Callable[[], Any], repeats: int = 3) -> float:
     """Return the time of the fastest of some calls."""
     times = []
@@ -175,7 +157,7 @@ def solver_measures() -> list[Measure]:
         bars = {"prime-rumble": 100_000, "factor-chain-duel": 3_000}
         for spec in tqdm(GAMES.values(), leave=False):
             rules = spec.make_rules()
-            solver, position = solver_for(rules), random_positions(rules, 10_000)
+            solver, position = solver_for(rules), random_positions(rules, 10_000, seed=0)
             # Once only: a solver may remember what it was asked.
             rate = 10_000 / seconds_of(partial(solver.action_values, position), repeats=1)
             least = bars.get(spec.name, 300_000)

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import make_agent
-from agents.exploit import exploitability
+from agents.exploit import exploitability, random_positions
 from agents.match import Player, play_match
 from numduel_env.commandline import add_parameter_flags, chosen_game
 from numduel_env.observation import Observer
-from numduel_env.opponents import RandomPolicy
-from numduel_env.rules import Position, Rules, take_rows
+from numduel_env.rules import Position, Rules
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.vector import NumduelVectorEnv
 
@@ -41,7 +40,7 @@ PRESET: dict[str, Any] = {
 LAYERS = [128, 128]
 RANDOM_OPENINGS = 0.5  # else a learner sees only the lines it prefers, and in Factor Chain nothing but the first move
 CHECKS = 20  # so often, on the way, the learner is graded
-GRADED_POSITIONS = 5_000
+GRADED_POSITIONS = 10_000
 DUELS = 1_000
 
 
@@ -64,16 +63,7 @@ class Grader:
     """Grades an agent on positions at random plies of random games; the same ones every time."""
 
     def __init__(self, rules: Rules, solver: Solver, seed: int) -> None:
-        generator = np.random.default_rng([seed, 1])
-        pair = (Player("random", RandomPolicy(rules)), Player("random", RandomPolicy(rules)))
-        played = play_match(rules, pair, 2 * GRADED_POSITIONS, openings=0, seed=seed)
-        ply = (generator.random(len(played.length)) * played.length).astype(int)
-        position = rules.initial((len(ply),))
-        for at in range(int(ply.max())):
-            going = np.flatnonzero(ply > at)
-            after = rules.play(take_rows(position, going), played.actions[going, at].astype(np.int64))
-            for field, new in zip(position, after):
-                field[going] = new
+        position = random_positions(rules, GRADED_POSITIONS, seed)
         values = solver.action_values(position)
         self.value = values.max(-1)
         self.position, self.best = position, values == self.value[:, None]
