@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import Position, Rules, any_legal, put_rows, take_rows
+from numduel_env.rules import Position, Rules, any_legal, count_legal, flattened, put_rows, take_rows
 from numduel_env.sampling import random_legal
 
 Evaluator = Callable[[Position], tuple[NDArray[Any], NDArray[Any]]]
@@ -58,7 +58,7 @@ class MCTSAgent:
     def choose(self, position: Position, generator: np.random.Generator) -> Indices:
         legal = self.rules.legal(position)
         shape = legal.shape[:-1]
-        roots = position._make(np.reshape(field, (-1, *np.shape(field)[len(shape) :])) for field in position)
+        roots = flattened(position, len(shape))
         chosen = np.zeros(shape, np.int64).ravel()
         unfinished = np.flatnonzero(legal.any(-1))
         for first in range(0, len(unfinished), self._trees_at_once):
@@ -204,7 +204,7 @@ class Trees:
         self.child[node[rows], actions] = child
         known = np.flatnonzero(child >= 0)
         fate[rows[known], actions[known]] = TURNED[self.node_fate[child[known]]]
-        replies = rules.legal(after).astype(np.float32) @ np.ones(self.actions, np.float32)
+        replies = count_legal(rules.legal(after))
         ends = np.flatnonzero(replies == 0)
         if len(ends):
             worth = -np.sign(rules.value(take_rows(after, ends)))

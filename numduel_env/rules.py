@@ -117,6 +117,21 @@ class Rules(ABC):
         return self
 
 
+def same_rules(one: Rules, other: Rules) -> bool:
+    """Return whether two games are one: the same class, set up with the same data."""
+
+    def data(rules: Rules) -> dict[str, Any]:
+        made_later = {name for name in vars(rules) if isinstance(getattr(type(rules), name, None), cached_property)}
+        return {name: value for name, value in vars(rules).items() if name not in made_later}
+
+    mine, theirs = data(one), data(other)
+    return (
+        type(one) is type(other)
+        and mine.keys() == theirs.keys()
+        and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+    )
+
+
 class Policy(Protocol):
     """Whatever chooses moves, bound to the rules it was made for."""
 
@@ -124,19 +139,27 @@ class Policy(Protocol):
         """Return one action for each unfinished game in ``position``, taking all randomness from ``generator``."""
 
 
+def count_legal(mask: BoolArray) -> NDArray[np.float32]:
+    """Return how many actions each mask ``[..., A]`` allows: ``mask.sum(-1)``, which is slow along short rows."""
+    # Not a product with ones: on machines with AVX-512, BLAS reads past the end of some short rows, and NumPy then
+    # warns of an invalid value that is not in the mask.
+    count: NDArray[np.float32] = np.einsum("...a->...", mask.astype(np.float32))
+    return count
+
+
 def any_legal(mask: BoolArray) -> BoolArray:
     """Return whether each mask ``[..., A]`` allows anything: ``mask.any(-1)``, which is slow along short rows."""
-    size = mask.shape[-1]
-    if size < 32:
-        # A product with ones is handed to BLAS.
-        return mask.astype(np.float32) @ np.ones(size, np.float32) > 0
-    flags = np.bitwise_or.reduceat(mask.view(np.uint8).ravel(), np.arange(0, mask.size, size))
-    return flags.view(np.bool_).reshape(mask.shape[:-1])
+    return count_legal(mask) > 0
 
 
 def take_rows(position: Position, rows: Any) -> Position:
     """Return the games ``rows`` (indices into the first axis) of a batch, as copies."""
     return position._make(field.take(rows, axis=0) for field in position)
+
+
+def flattened(position: Position, batch_axes: int) -> Position:
+    """Return the games of a batch with so many axes as a batch with one."""
+    return position._make(np.reshape(field, (-1, *np.shape(field)[batch_axes:])) for field in position)
 
 
 def put_rows(position: Position, rows: Any, games: Position) -> None:
