@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-slow lint benchmark clean
+# RLlib pins gymnasium 1.2: there the faces must keep their contracts, too.
+ON_GYMNASIUM_1_2 := tests/test_faces.py tests/test_checkers.py tests/test_bad_input.py tests/test_sixth_game.py
+
+.PHONY: train test test-slow test-interop lint benchmark clean
 
 train: $(VENV)/installed  ## learn Divider Duel
 	$(BIN)/python train/ppo.py --game divider-duel
@@ -14,6 +17,10 @@ test: lint  ## lint, types and tests
 test-slow: $(VENV)/installed  ## the tests that take minutes
 	$(BIN)/python -m pytest -n auto -m slow
 
+test-interop: .venv-interop/installed .venv-rllib/installed  ## other frameworks, for real
+	.venv-interop/bin/python -m pytest tests/interop/test_openspiel.py tests/interop/test_torchrl.py tests/interop/test_tianshou.py
+	.venv-rllib/bin/python -m pytest tests/interop/test_rllib.py $(ON_GYMNASIUM_1_2)
+
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -23,10 +30,15 @@ benchmark: $(VENV)/installed
 	$(BIN)/python train/benchmark.py
 
 # Written only when the installation has succeeded, so that a broken one is repeated.
-$(VENV)/installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(VENV)/installed: EXTRAS = dev
+.venv-interop/installed: EXTRAS = interop
+.venv-rllib/installed: EXTRAS = rllib-tests
+$(VENV)/installed .venv-interop/installed: CONSTRAINTS = constraints.txt
+.venv-rllib/installed: CONSTRAINTS = constraints-rllib.txt
+%/installed: pyproject.toml constraints.txt constraints-rllib.txt
+	$(PYTHON) -m venv $*
+	$*/bin/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[$(EXTRAS)]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-interop .venv-rllib .mypy_cache .ruff_cache .pytest_cache .hypothesis

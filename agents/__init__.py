@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from numduel_env.opponents import RandomPolicy, solver_policy
 from numduel_env.rules import Policy, Rules, whole_number
 from numduel_env.solvers import TooLargeToSolve
 
-__all__ = ["AGENTS", "make_agent"]
+if TYPE_CHECKING:
+    from agents.learned import LearnedAgent
+
+__all__ = ["AGENTS", "WITH_ARGUMENTS", "make_agent"]
 
 
 def _random(rules: Rules, seed: int) -> Policy:
@@ -28,14 +32,54 @@ def _solver(rules: Rules, seed: int) -> Policy:
     return solver_policy(rules)
 
 
-def _mcts(rules: Rules, seed: int, simulations: str = "200") -> Policy:
+def _mcts(rules: Rules, seed: int, simulations: str = "200", *guide: str) -> Policy:
     from agents.mcts import MCTSAgent
 
+    count = _simulation_count(simulations)
+    evaluator = None
+    if guide:
+        if guide[0] != "ppo":
+            raise ValueError(f"mcts:SIMULATIONS can be followed by ppo:PATH, not by {':'.join(guide)!r}")
+        evaluator = _ppo(rules, seed, *guide[1:]).evaluate
+    return MCTSAgent(rules, count, evaluator)
+
+
+def _simulation_count(simulations: str) -> int:
     try:
         count = int(simulations)
     except ValueError:
         raise ValueError(f"mcts:SIMULATIONS needs a whole number, not {simulations!r}") from None
-    return MCTSAgent(rules, whole_number("the number of simulations", count, 1))
+    return whole_number("the number of simulations", count, 1)
+
+
+def _ppo(rules: Rules, seed: int, *path: str) -> LearnedAgent:
+    from agents.learned import load_agent, reference_for
+
+    # A path may have colons of its own.
+    place = ":".join(path)
+    if not place:
+        raise ValueError("ppo:PATH needs the folder that train/ppo.py wrote, or ppo:reference")
+    return load_agent(reference_for(rules) if place == "reference" else Path(place), rules)
+
+
+def _openspiel(rules: Rules, seed: int, algorithm: str = "", simulations: str = "200") -> Policy:
+    if algorithm != "mcts":
+        raise ValueError(f"OpenSpiel's player is openspiel:mcts:SIMULATIONS; there is no openspiel:{algorithm}")
+    count = _simulation_count(simulations)
+    try:
+        from agents.openspiel import OpenSpielMCTSAgent
+    except ImportError:
+        wanted = "pip install -c constraints.txt -e '.[openspiel]'"
+        raise ValueError(f"openspiel:mcts needs OpenSpiel, which is not installed: {wanted}") from None
+    return OpenSpielMCTSAgent(rules, count)
+
+
+def _rllib(rules: Rules, seed: int, *path: str) -> LearnedAgent:
+    from agents.learned import load_agent
+
+    if not any(path):
+        raise ValueError("rllib:PATH needs the folder that train/rllib.py wrote")
+    return load_agent(Path(":".join(path)), rules)
 
 
 def _human(rules: Rules, seed: int) -> Policy:
@@ -47,17 +91,35 @@ AGENTS: dict[str, Callable[..., Policy]] = {
     "greedy": _greedy,
     "solver": _solver,
     "mcts": _mcts,
+    "ppo": _ppo,
+    "openspiel": _openspiel,
+    "rllib": _rllib,
     "human": _human,
 }
 """Agents by the first word of their spec; the words after a colon are further arguments."""
 
 
+WITH_ARGUMENTS = (
+    "mcts:SIMULATIONS",
+    "ppo:PATH",
+    "ppo:reference",
+    "rllib:PATH",
+    "mcts:SIMULATIONS:ppo:PATH",
+    "openspiel:mcts:SIMULATIONS",
+    "module:attribute",
+)
+"""How the other specs look, for help and errors."""
+
+
 def make_agent(spec: str, rules: Rules, seed: int = 0) -> Policy:
     """Return the agent that ``spec`` names, made for ``rules``.
 
-    ``spec`` is ``random``, ``greedy``, ``solver``, ``mcts``, ``mcts:SIMULATIONS``, or ``module:attribute`` for an agent
-    of your own: something that is called with ``(rules, seed)`` and returns an object with ``choose(position,
-    generator)``. All randomness of a move comes from that generator; ``seed`` is for what an agent draws once.
+    ``spec`` is ``random``, ``greedy``, ``solver``, ``mcts``, ``mcts:SIMULATIONS``, ``ppo:PATH`` for a trained agent
+    (``ppo:reference`` for the one that comes with the project), ``rllib:PATH`` for one that RLlib trained,
+    ``mcts:SIMULATIONS:ppo:PATH`` for a search that a trained agent guides, ``openspiel:mcts:SIMULATIONS`` for
+    OpenSpiel's search, or ``module:attribute`` for an agent of your own: something that is called with ``(rules,
+    seed)`` and returns an object with ``choose(position, generator)``. All randomness of a move comes from that
+    generator; ``seed`` is for what an agent draws once.
     """
     word, *rest = spec.split(":")
     if word in AGENTS:
@@ -68,7 +130,7 @@ def make_agent(spec: str, rules: Rules, seed: int = 0) -> Policy:
         return AGENTS[word](rules, seed, *rest)
     if len(rest) == 1 and word and rest[0].isidentifier():
         return _imported(word, rest[0], rules, seed)
-    known = ", ".join([*AGENTS, "mcts:SIMULATIONS", "module:attribute"])
+    known = ", ".join([*AGENTS, *WITH_ARGUMENTS])
     raise ValueError(f"there is no agent {spec!r}; there are {known}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import BoolArray, Position, Rules, take_rows
+from numduel_env.rules import BoolArray, Position, Rules, flattened, take_rows
 from numduel_env.sampling import random_legal
 
 LOSES, HANDS_OVER, SAFE, WINS = range(4)
@@ -33,8 +33,7 @@ class GreedyAgent:
     def preferred(self, position: Position) -> BoolArray:
         """Return ``[..., A]``: the moves between which only the generator decides; none where the game is over."""
         legal = self.rules.legal(position)
-        batch_axes = legal.ndim - 1
-        flat = position._make(np.reshape(field, (-1, *np.shape(field)[batch_axes:])) for field in position)
+        flat = flattened(position, legal.ndim - 1)
         rows, actions = np.nonzero(legal.reshape(-1, legal.shape[-1]))
         preference = np.full((2, *legal.shape), -np.inf).reshape(2, -1, legal.shape[-1])
         moves_at_once = max(1, REPLIES_AT_ONCE // len(self.rules.numbers))

@@ -8,13 +8,13 @@ import secrets
 import sys
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from agents import AGENTS, make_agent
+from agents import AGENTS, WITH_ARGUMENTS, make_agent
 from agents.human import BOLD, DIM, AgentPlayer, Forfeit, Human, InputEnded, Player, Terminal, analysis, whole
-from numduel_env.commandline import add_parameter_flags, chosen_game
+from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES
 from numduel_env.rules import Policy, Rules
@@ -87,13 +87,6 @@ class Scorecard:
         return f"\nFinal score: {tally}. {self.names[self.wins[1] > self.wins[0]]} wins the match!"
 
 
-class OneLineParser(argparse.ArgumentParser):
-    """Says in one line what is wrong."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
-
-
 def at_least(least: int, text: str) -> int:
     """Return the number that ``text`` writes, for argparse."""
     number = whole(text)
@@ -105,7 +98,7 @@ def at_least(least: int, text: str) -> int:
 def make_parser() -> OneLineParser:
     """Return the command line's parser."""
     parser = OneLineParser(prog="agents/play.py", description=__doc__, epilog=EPILOG)
-    who = f"{', '.join(AGENTS)}, mcts:SIMULATIONS or module:attribute"
+    who = ", ".join([*AGENTS, *WITH_ARGUMENTS])
     parser.add_argument("--game", required=True, help=", ".join(GAMES))
     parser.add_argument("--first", default="human", metavar="AGENT", help=f"who is Player 1: {who} (default: human)")
     parser.add_argument("--second", default="random", metavar="AGENT", help="who is Player 2 (default: random)")

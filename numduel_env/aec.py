@@ -32,8 +32,9 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
 
     The observation is ``{"observation", "action_mask"}``; the mask is int8, all zeros for the waiting seat and after
     the end, and stands in ``infos[agent]["action_mask"]`` too. An illegal action loses at once (or raises, as
-    ``illegal`` says) and shows as ``infos[agent]["illegal"]`` of the offender. The checks that PettingZoo's wrappers
-    make are made here, once, so the environment needs none of them. Copies and pickles keep the game.
+    ``illegal`` says); then ``infos[agent]["illegal"]`` of the offender is True, and at all other times there is no such
+    key. The checks that PettingZoo's wrappers make are made here, once, so the environment needs none of them. Copies
+    and pickles keep the game.
 
     Every call of ``observe`` gives fresh arrays; ``infos`` is new with every step.
     """
@@ -91,9 +92,10 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         seat = len(duel.actions) & 1  # duel.seat, without the call: this runs every ply
         mover = SEATS[seat]
         self.agent_selection = mover
+        # The mask alone: TorchRL, which finds it in the observation, fails on infos that hold it beside something else.
         self.infos: dict[str, dict[str, Any]] = {
-            mover: {"action_mask": duel.legal.astype(MASK), "illegal": False},
-            SEATS[1 - seat]: {"action_mask": self._no_move.copy(), "illegal": False},
+            mover: {"action_mask": duel.legal.astype(MASK)},
+            SEATS[1 - seat]: {"action_mask": self._no_move.copy()},
         }
 
     def observe(self, agent: str) -> Observation:

@@ -6,9 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from numduel_env.games import GAMES, GameSpec, find_game
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
 
 
 def add_parameter_flags(parser: argparse.ArgumentParser) -> None:

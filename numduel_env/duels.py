@@ -76,6 +76,12 @@ class Duel:
             self.truncated = self.finished = True
             self.legal = np.zeros_like(legal)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Duel:
+        """Return a duel that goes on by itself; positions and masks are never written to, so both may hold them."""
+        twin = Duel.__new__(Duel)
+        twin.__dict__.update(self.__dict__, actions=self.actions.copy())
+        return twin
+
     def _pay(self, mover: int, value: int) -> None:
         self.over = self.finished = True
         self.payoff = (-value, value) if mover else (value, -value)
@@ -183,6 +189,16 @@ class Duels:
             actions[playing[~ending], ply] = chosen[~ending]
             self.play(actions[:, ply].clip(0).astype(np.int64), wanted > ply)
         return actions
+
+    def open_randomly(self, rows: NDArray[np.intp], share: float, generator: np.random.Generator) -> NDArray[np.int16]:
+        """Play random openings in a ``share`` of the new games ``rows``: one to half of ``max_plies`` plies each.
+
+        Returns the actions as ``play_randomly`` does.
+        """
+        opened = rows[generator.random(len(rows)) < share]
+        plies = np.zeros(self.count, np.int64)
+        plies[opened] = generator.integers(1, max(self.rules.max_plies // 2, 1) + 1, len(opened))
+        return self.play_randomly(plies, generator)
 
     def _advance(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import BoolArray, Position, Rules
+from numduel_env.rules import BoolArray, Position, Rules, flattened, take_rows
 
 FLOAT = np.dtype(np.float32)
 
@@ -54,5 +54,38 @@ class Observer:
             seen[places[-1]] = 0 if legal is None else self._outlook(position, legal).reshape(*shape, -1)
         return seen
 
-    def _outlook(self, position: Position, legal: BoolArray) -> NDArray[Any]:
-        return np.where(legal[..., None], self.rules.outlook(self.rules.play_all(position)), 0)
+    def _outlook(self, position: Position, legal: BoolArray) -> NDArray[np.float32]:
+        """Return ``[games, A, k]`` for all games of a batch in a row; only legal moves are looked at."""
+        moves = legal.reshape(-1, legal.shape[-1])
+        facts = self.rules.outlook(after_moves(self.rules, flattened(position, legal.ndim - 1), moves))
+        outlook = np.zeros((*moves.shape, facts.shape[-1]), FLOAT)
+        outlook[moves] = facts
+        return outlook
+
+
+class MoveObserver:
+    """Tells of every legal move what it leads to: the features and the outlook of the position after it.
+
+    ``layout`` names the parts in order with their sizes, ``size`` is that of one move.
+    """
+
+    lookahead = True
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._features = Observer(rules)
+        outlook = int(np.shape(rules.outlook(rules.initial()))[-1])
+        self.layout = self._features.layout | {"outlook": outlook}
+        self.size = sum(self.layout.values())
+
+    def __call__(self, position: Position, legal: BoolArray) -> NDArray[np.float32]:
+        """Return ``[moves, size]`` for all legal moves of a batch with one axis, in the order of ``legal``'s places."""
+        after = after_moves(self.rules, position, legal)
+        outlook = self.rules.outlook(after)
+        return np.concatenate([self._features(after, None, (len(outlook),)), outlook], axis=-1, dtype=FLOAT)
+
+
+def after_moves(rules: Rules, position: Position, legal: BoolArray) -> Position:
+    """Return the positions after all legal moves of a batch with one axis, in the order of ``legal``'s places."""
+    games, actions = np.nonzero(legal)
+    return rules.play(take_rows(position, games), actions)

@@ -228,10 +228,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             return
         self.duels.reset(rows, start)
         if self.random_openings and not (start and start.actions):
-            opened = rows[self.np_random.random(len(rows)) < self.random_openings]
-            plies = np.zeros(self.num_envs, np.int64)
-            plies[opened] = self.np_random.integers(1, max(self.rules.max_plies // 2, 1) + 1, len(opened))
-            self.duels.play_randomly(plies, self.np_random)
+            self.duels.open_randomly(rows, self.random_openings, self.np_random)
         self._seats[rows] = self._draw_seats(len(rows), self.np_random)
         put_rows(self._outcome, rows, UNDECIDED)
         self._waiting[rows] = False

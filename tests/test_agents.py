@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import numpy as np
 import pytest
 
@@ -271,6 +274,27 @@ def test_a_user_agent_that_cannot_be_made_is_told_so():
         make_agent("tests.test_agents:broken", rules)
     with pytest.raises(ValueError, match="PYTHONPATH"):
         make_agent("nowhere_at_all:agent", rules)
-    for spec in ("ppo:models/x.zip", "greedy:3", "mcts:3:4"):
-        with pytest.raises(ValueError, match=r"there is no agent|does not take"):
+    for spec in ("greedy:3", "mcts:3:4", "mcts:3:solver:4", "ppo", "ppo:"):
+        with pytest.raises(
+            ValueError, match=r"there is no agent|does not take|can be followed by ppo:PATH|needs the folder"
+        ):
             make_agent(spec, rules)
+
+
+def test_openspiels_search_needs_a_name_and_a_number():
+    for spec, reason in [
+        ("openspiel", "openspiel:mcts:SIMULATIONS"),
+        ("openspiel:alphazero", "there is no openspiel:alphazero"),
+        ("openspiel:mcts:x", "mcts:SIMULATIONS needs a whole number, not 'x'"),
+        ("openspiel:mcts:0", "the number of simulations must be an integer of at least 1, not 0"),
+        ("openspiel:mcts:5:6", "does not take"),
+    ]:
+        with pytest.raises(ValueError, match=reason):
+            make_agent(spec, RULES)
+
+
+def test_without_openspiel_the_way_to_it_is_shown(monkeypatch):
+    monkeypatch.setitem(sys.modules, "open_spiel", None)
+    monkeypatch.delitem(sys.modules, "agents.openspiel", raising=False)
+    with pytest.raises(ValueError, match=re.escape("pip install -c constraints.txt -e '.[openspiel]'")):
+        make_agent("openspiel:mcts:100", RULES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import Counter
 
 import gymnasium
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import numduel_env
+from agents.exploit import random_positions
 from numduel_env import GAMES, random_legal
 from numduel_env.duels import Duel
 from numduel_env.rules import Rules
@@ -365,11 +367,13 @@ def test_an_illegal_action_loses_zero_sum_and_info_says_so(game, params):
     first = int(rules.numbers[0])
     environment = numduel_env.env(game)
     environment.reset(options={"moves": [first]})
+    # Until then there is the mask alone: TorchRL fails on infos that hold a mask beside something else.
+    assert [list(environment.infos[player]) for player in PLAYERS] == [["action_mask"], ["action_mask"]]
     environment.step(0)
     assert environment.rewards == {"player_0": 1.0, "player_1": -1.0}
     assert environment.terminations == {"player_0": True, "player_1": True}
     assert environment.truncations == {"player_0": False, "player_1": False}
-    assert environment.infos["player_1"]["illegal"]
+    assert environment.infos["player_1"]["illegal"] is True and "illegal" not in environment.infos["player_0"]
     assert environment._duel.moves == [first]
     assert "illegal move" in GAMES[game].wording.ending(environment._duel)
 
@@ -450,20 +454,41 @@ def test_every_observation_is_within_the_space_and_looks_ahead_only_for_the_move
                 assert not infos["final_obs"][:, plain:].any()
 
 
-def test_sieve_outlook_counts_lone_numbers_and_pairs():
-    rules = GAMES["prime-rumble"].make_rules(highest=20)
-    duel = Duel(rules, [int(np.flatnonzero(rules.numbers == n)[0]) for n in (2, 3)])
-    # Left: 5 7 11 13 17 19, of which none divides another.
-    np.testing.assert_array_equal(rules.outlook(duel.position), [0, 0, 0, 0])
-    duel = Duel(rules, [int(np.flatnonzero(rules.numbers == n)[0]) for n in (3, 4)])
-    # Left: 2 5 7 10 11 13 14 17 19: 2-10-5, 2-14-7 hang together; 11 13 17 19 are lone.
-    np.testing.assert_array_equal(rules.outlook(duel.position), [0, 1, 0, 0])
-    duel = Duel(rules, [int(np.flatnonzero(rules.numbers == n)[0]) for n in (3, 4, 14, 11)])
-    # Left: 2 5 7 10 13 17 19: lone 7 13 17 19; after 2 there would be lone 5. No pair.
-    np.testing.assert_array_equal(rules.outlook(duel.position), [0, 1, 0, 0])
-    wide = GAMES["prime-rumble"].make_rules(lowest=5, highest=15)
-    # 5 6 7 8 ... 15: the pairs 5-10-15 hang together as three; 6-12, 7-14 are pairs; 8 9 11 13 lone.
-    np.testing.assert_array_equal(wide.outlook(wide.initial()), [0, 1, 0, 0])
+def groups_of(numbers):
+    """Return the groups that hang together by one number dividing another."""
+    groups = []
+    for number in numbers:
+        related = [group for group in groups if any(number % other == 0 for other in group)]
+        joined = [other for group in related for other in group] + [number]
+        groups = [group for group in groups if group not in related] + [joined]
+    return groups
+
+
+def shape_of(group):
+    return tuple(sum(number % other == 0 for other in group) - 1 for number in sorted(group))
+
+
+def test_sieve_outlook_tells_the_parities_of_small_groups():
+    # How many factors each number of a group has in it: lone, pair, one divides two, two divide one, a chain.
+    shapes = [(0,), (0, 1), (0, 1, 1), (0, 0, 2), (0, 1, 2)]
+    met = set()
+    for lowest, highest in [(2, 50), (2, 9), (5, 15), (3, 80)]:
+        rules = GAMES["prime-rumble"].make_rules(lowest=lowest, highest=highest)
+        position = random_positions(rules, 500, seed=0)
+        for pool, facts in zip(position.pool, rules.outlook(position)):
+            counts = Counter(shape_of(group) for group in groups_of(rules.numbers[pool].tolist()))
+            met |= set(counts)
+            np.testing.assert_array_equal(facts, [0, pool.sum() % 2, *(counts[shape] % 2 for shape in shapes)])
+        empty = rules.initial()._replace(pool=np.zeros(len(rules.numbers), bool))
+        np.testing.assert_array_equal(rules.outlook(empty), [1, 0, 0, 0, 0, 0, 0])
+    assert set(shapes) <= met
+
+
+def test_product_outlook_counts_the_doublings_left():
+    rules = GAMES["prime-duel-product"].make_rules()
+    for score, doublings in ((1, 9), (2, 8), (125, 3), (126, 2), (500, 1), (501, 0), (1000, 0), (29000, 0)):
+        facts = rules.outlook(rules.initial()._replace(mine=np.int64(1), theirs=np.int64(score)))
+        np.testing.assert_allclose(facts[-2:], [doublings / 9, 1])
 
 
 @pytest.mark.parametrize("size", [1, 8, 9, 49, 63, 64, 65, 130, 200])

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecMonitor
 
-from numduel_env import GAMES, random_legal
+from agents import make_agent
+from agents.checkpoint import BadCheckpoint, read_card, read_tensors, rules_of, write_checkpoint
+from agents.learned import REFERENCES, LearnedAgent, load_agent, reference_for
+from agents.networks import MoveNetwork
+from numduel_env import GAMES, GameSpec, random_legal, register_game
 from numduel_env.duels import Duels
+from numduel_env.observation import MoveObserver, Observer
+from numduel_env.rules import take_rows
+from numduel_env.solvers import solver_for
 from numduel_env.vector import NumduelVectorEnv
+from tests.test_sixth_game import Subtraction, forget
 from tests.variants import each_game, each_variant
-from train.sb3 import SB3VectorEnv
+from train.evaluate import main as evaluate_main
+from train.grading import Grade, Grader, evaluate
+from train.network import MovePolicy
+from train.pool import SNAPSHOTS, Pool
+from train.ppo import Arguments, Task, train
+from train.record import Record
+from train.references import RECIPES
+from train.run import occupied, restore, training_tensors
+from train.sb3 import MoveVectorEnv, SB3VectorEnv
 
 ROOT = Path(__file__).parent.parent
 
@@ -93,38 +117,465 @@ def test_random_openings_leave_games_unfinished(game, params):
         NumduelVectorEnv(game, 2, random_openings=1.5, **params)
 
 
-def run(*arguments):
-    command = [sys.executable, "train/ppo.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+@each_variant
+def test_what_is_observed_of_moves_is_where_they_lead(game, params):
+    rules = GAMES[game].make_rules(**params)
+    adapted = MoveVectorEnv(boards(game, 16, opponent="self", random_openings=0.5, **params), seed=3)
+    seen, generator = adapted.reset(), np.random.default_rng(0)
+    plain = Observer(rules)
+    for _ in range(12):
+        assert adapted.observation_space.contains(seen[0])
+        position, masks = adapted.environment.duels.position, get_action_masks(adapted)
+        moves = seen.reshape(16, len(rules.numbers), -1)
+        np.testing.assert_array_equal(moves[..., 0], masks)
+        assert not moves[~masks].any()
+        after = rules.play_all(position)
+        shape = masks.shape
+        features = plain(after, None, shape)
+        np.testing.assert_allclose(moves[masks][:, 1 : 1 + plain.size], features[masks], rtol=1e-6)
+        np.testing.assert_allclose(moves[masks][:, 1 + plain.size :], rules.outlook(after)[masks], rtol=1e-6)
+        seen, _, _, told = adapted.step(random_legal(masks, generator))
+        for info in told:
+            assert "terminal_observation" not in info or info["terminal_observation"].shape == seen[0].shape
 
 
-def test_divider_duel_is_learned_perfectly(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMDUEL_CACHE", str(tmp_path))
-    ran = run("--game", "divider-duel", "--plies", "150000")
+@each_game
+def test_a_learner_and_its_agent_agree(game, params):
+    """What is played from a checkpoint, in NumPy, is what MaskablePPO has learned, in PyTorch."""
+    rules = GAMES[game].make_rules(**params)
+    adapted = MoveVectorEnv(boards(game, 64, opponent="self", random_openings=1.0, **params), seed=1)
+    seen = {"facts": adapted.observer.size, "layers": [16, 8]}
+    model = MaskablePPO(MovePolicy, adapted, n_steps=16, batch_size=256, gamma=-1.0, policy_kwargs=seen, seed=0)
+    model.learn(2048)
+    agent = LearnedAgent(rules, MoveNetwork(adapted.observer, model.policy.tensors()))
+    observations, masks = adapted.reset(), get_action_masks(adapted)
+    position = adapted.environment.duels.position
+    expected, _ = model.predict(observations, action_masks=masks, deterministic=True)
+    np.testing.assert_array_equal(agent.choose(position, np.random.default_rng(0)), expected)
+    likelihood, values = agent.evaluate(position)
+    with torch.no_grad():
+        tensor = torch.from_numpy(observations)
+        np.testing.assert_allclose(values, model.policy.predict_values(tensor)[:, 0], atol=1e-5)
+        there = model.policy.get_distribution(tensor, masks).distribution.probs
+    np.testing.assert_allclose(likelihood, there, atol=1e-5)
+    # One position is judged as a batch of one.
+    one = take_rows(position, [5])
+    assert agent.choose(one, np.random.default_rng(0))[0] == expected[5]
+    single = position._make(field[5] for field in position)
+    assert agent.choose(single, np.random.default_rng(0)) == expected[5]
+
+
+def test_in_self_play_the_next_players_gain_is_a_loss():
+    """Returns alternate in sign along a game: what gamma=-1 is for."""
+    adapted = MoveVectorEnv(boards("divider-duel", 4, opponent="self"), seed=0)
+    seen = {"facts": adapted.observer.size, "layers": [8]}
+    model = MaskablePPO(
+        MovePolicy, adapted, n_steps=32, batch_size=64, gamma=-1.0, gae_lambda=1.0, policy_kwargs=seen, seed=0
+    )
+    model.learn(128)
+    buffer = model.rollout_buffer
+    checked = 0
+    for row in range(4):
+        starts = np.flatnonzero(buffer.episode_starts[:, row])
+        returns = buffer.swap_and_flatten(buffer.returns).reshape(4, 32)[row]
+        for first, end in pairwise(starts):
+            # The last mover won, the one before lost, and so on.
+            np.testing.assert_allclose(returns[first:end][::-1], (-1.0) ** np.arange(end - first), atol=1e-5)
+            checked += 1
+    assert checked > 10
+
+
+def constant_weights(observer, action):
+    """Return weights of a network without hidden layers that prefers the move to where one number is missing."""
+    weights = {name: np.zeros(shape, np.float32) for name, shape in MoveNetwork.shapes(observer, []).items()}
+    weights["move.0.weight"][0, action] = -100
+    return weights
+
+
+def test_the_pool_plays_its_snapshots_and_is_restored():
+    # With 5 to 9 alone no number is a multiple of another, so a move takes just its own number away.
+    rules = GAMES["divider-duel"].make_rules(lowest=5, highest=9)
+    observer = MoveObserver(rules)
+    pool = Pool(rules, observer)
+    position, generator = rules.initial((400,)), np.random.default_rng(0)
+    assert set(pool.choose(position, generator)) == set(range(5))
+    for number in range(SNAPSHOTS + 2):
+        pool.add(constant_weights(observer, number % 2))
+    assert len(pool.snapshots) == SNAPSHOTS
+    assert set(pool.choose(position, generator)) == {0, 1}
+    twin = Pool(rules, observer)
+    twin.restore(pool.tensors(), [])
+    first, second = (p.choose(position, np.random.default_rng(5)) for p in (pool, twin))
+    np.testing.assert_array_equal(first, second)
+    with pytest.raises(BadCheckpoint, match="does not fit"):
+        Pool(rules, observer).restore(pool.tensors(), [4])
+
+
+def learner(seed, layers=(8,)):
+    adapted = MoveVectorEnv(boards("divider-duel", 16, opponent="self"), seed=seed)
+    seen = {"facts": adapted.observer.size, "layers": list(layers)}
+    return MaskablePPO(MovePolicy, adapted, n_steps=16, batch_size=64, gamma=-1.0, policy_kwargs=seen, seed=seed)
+
+
+def test_what_was_saved_is_restored(tmp_path):
+    trained, fresh = learner(0), learner(1)
+    trained.learn(512)
+    card = {"progress": {"plies": 512}}
+    write_checkpoint(tmp_path, card, {"state": training_tensors(trained.policy)})
+    restore(fresh.policy, tmp_path, read_card(tmp_path))
+    before, after = (training_tensors(model.policy) for model in (trained, fresh))
+    assert before.keys() == after.keys() and any(name.endswith("exp_avg_sq") for name in before)
+    for name, tensor in before.items():
+        np.testing.assert_array_equal(tensor, after[name])
+    with pytest.raises(BadCheckpoint, match="does not fit this network"):
+        restore(learner(0, layers=(9,)).policy, tmp_path, read_card(tmp_path))
+    state = training_tensors(trained.policy)
+    del state["optimizer.0.exp_avg"]
+    write_checkpoint(tmp_path, card, {"state": state})
+    with pytest.raises(BadCheckpoint, match="optimiser's state of weight 0"):
+        restore(fresh.policy, tmp_path, read_card(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (Grade(0.9, 5, None), Grade(0.9, 5, None), True),
+        (Grade(0.9, 6, None), Grade(0.9, 5, None), False),
+        (Grade(0.9, 6, 1), Grade(0.9, 5, 2), True),
+        (Grade(0.9, 5, 2), Grade(0.9, 6, 1), False),
+        (Grade(0.9, 4, 2), Grade(0.9, 5, 2), True),
+        (Grade(0.9, 5, 0), Grade(0.9, 4, None), False),
+        (Grade(1.0, 0, 0), Grade(0.9, 4, None), True),
+    ],
+)
+def test_which_grade_is_at_least_as_good(one, other, expected):
+    assert one.matches(other) is expected
+
+
+def test_only_without_any_mistake_is_play_perfect():
+    assert Grade(1.0, 0, 0).perfect
+    for grade in (Grade(1.0, 0, None), Grade(1.0, 0, 1), Grade(0.99, 1, 0)):
+        assert not grade.perfect
+
+
+def test_the_best_weights_are_kept():
+    rules = GAMES["divider-duel"].make_rules()
+    observer = MoveObserver(rules)
+
+    class Scripted:
+        grades = iter([Grade(0.5, 50, 5), Grade(0.9, 10, 1), Grade(0.8, 20, 2)])
+
+        def grade(self, agent):
+            return next(self.grades)
+
+    card = {"grade": None, "curve": []}
+    record = Record(card, Scripted())
+    weights = [constant_weights(observer, number) for number in range(3)]
+    for plies, tensors in enumerate(weights):
+        shown = record.add(tensors, LearnedAgent(rules, MoveNetwork(observer, tensors)), plies, 1.0)
+        assert set(shown) == {"kept", "against random"}
+    assert record.best is weights[1] and card["grade"]["mistakes"] == 10
+    assert [point["kept"] for point in card["curve"]] == [0.5, 0.9, 0.8]
+    # Without a solver the latest are the best there are.
+    ungraded = Record({"grade": None, "curve": []}, None)
+    for tensors in weights:
+        ungraded.add(tensors, LearnedAgent(rules, MoveNetwork(observer, tensors)), 0, 1.0)
+    assert ungraded.best is weights[2] and not ungraded.perfect
+
+
+def test_the_grader_finds_the_solver_perfect_and_random_play_not():
+    rules = GAMES["divider-duel"].make_rules()
+    solver = solver_for(rules)
+    observer = MoveObserver(rules)
+
+    class Knowing(MoveNetwork):
+        """Prefers as the solver does: the agent asks about the positions that it was shown, in their order."""
+
+        def __init__(self):
+            self.observer = observer
+
+        def see(self, position, legal):
+            return solver.action_values(position)
+
+        def preferences(self, seen):
+            return seen.astype(np.float32)
+
+    assert Grader(solver).grade(LearnedAgent(rules, Knowing())) == Grade(1.0, 0, 0)
+    poor = Grader(solver).grade(LearnedAgent(rules, MoveNetwork(observer, constant_weights(observer, 0))))
+    assert poor.kept < 1 and poor.mistakes and poor.walked
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "train/ppo.py", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, **options)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A finished run of Divider Duel: what it said, and its folder."""
+    folder = tmp_path_factory.mktemp("runs") / "divider"
+    ran = run("--game", "divider-duel", "--out", folder)
     assert ran.returncode == 0, ran.stderr
+    return ran, folder
+
+
+def test_divider_duel_is_learned_perfectly(learned):
+    ran, folder = learned
     assert "kept 100.00% on 10,000 random positions" in ran.stdout
     assert "first seat: throws 0 of" in ran.stdout
     assert "second seat: throws 0 of" in ran.stdout
+    assert "chosen by the solver's grade" in ran.stdout
+    assert "plies/s" in ran.stderr and "against random" in ran.stderr
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert list(folder.glob("tensorboard/*/events*"))
+    card = json.loads((folder / "card.json").read_text())
+    assert card["game"] == {"name": "divider-duel", "version": 0, "parameters": {"lowest": 2, "highest": 9}}
+    assert card["progress"]["finished"] and card["arguments"]["seed"] == 0 and card["versions"]["torch"]
+    assert card["observation"]["layout"] == {"pool": 8, "outlook": 7}
+    assert card["evaluation"]["kept"] == 1 and card["curve"][-1]["kept"] == 1
+    assert {file["name"] for file in card["files"].values()} == {path.name for path in folder.glob("*.safetensors")}
 
 
-@pytest.mark.parametrize("opponent", ["random", "greedy", "solver"])
-def test_other_opponents(opponent):
-    ran = run("--game", "divider_duel", "--highest", "8", "--plies", "9000", "--opponent", opponent)
+def test_the_same_seed_learns_the_same(tmp_path):
+    weights = []
+    for place in ("one", "two"):
+        ran = run("--game", "divider-duel", "--highest", 12, "--plies", 20_000, "--seed", 7, "--out", tmp_path / place)
+        assert ran.returncode == 0, ran.stderr
+        weights.append(read_tensors(tmp_path / place, read_card(tmp_path / place), "weights"))
+    for name, tensor in weights[0].items():
+        np.testing.assert_array_equal(tensor, weights[1][name])
+
+
+def test_a_trained_agent_evaluates_and_plays(learned, capsys):
+    _, folder = learned
+    rules = GAMES["divider-duel"].make_rules()
+    for spec in (f"ppo:{folder}", f"mcts:8:ppo:{folder}"):
+        agent = make_agent(spec, rules)
+        # 4 is the only winning opening.
+        assert rules.numbers[agent.choose(rules.initial((3,)), np.random.default_rng(0))].tolist() == [4, 4, 4]
+    assert evaluate_main(["--game", "divider-duel", f"ppo:{folder}", "random", "--duels", "20", "--exploit"]) == 0
+    assert "first seat: 0 of" in capsys.readouterr().out
+    command = [sys.executable, "agents/play.py", "--game", "divider-duel", "--first", f"ppo:{folder}"]
+    ran = subprocess.run([*command, "--second", "random"], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert ran.returncode == 0 and "Player 1 wins" in ran.stdout
+
+
+@pytest.mark.parametrize("opponent", ["random", "greedy", "solver", "pool"])
+def test_other_opponents(opponent, tmp_path):
+    ran = run(
+        "--game", "divider_duel", "--highest", 8, "--plies", 9000, "--opponent", opponent, "--out", tmp_path / "run"
+    )
     assert ran.returncode == 0, ran.stderr
     assert f"against {opponent}" in ran.stdout
+    assert read_card(tmp_path / "run")["preset"]["gamma"] == 1
+
+
+def test_a_game_too_large_to_solve_is_learned_without_grades(tmp_path):
+    ran = run("--game", "prime-rumble", "--highest", 90, "--plies", 9000, "--out", tmp_path / "run")
+    assert ran.returncode == 0, ran.stderr
+    assert "no grading" in ran.stderr
+    assert read_card(tmp_path / "run")["evaluation"]["kept"] is None
+
+
+def test_a_sixth_game_is_learned_saved_and_played(tmp_path, capsys):
+    spec = register_game(GameSpec("subtraction-learned", "Subtraction", Subtraction, {"heap": 11, "most": 3}))
+    try:
+        rules = spec.make_rules(heap=7)
+        task = Task(Arguments(game=spec.name, plies=600_000), spec, {"heap": 7}, None)
+        assert train(task, tmp_path, solver_for(rules)) == 0
+        agent = make_agent(f"ppo:{tmp_path}", rules)
+        # Whoever leaves a multiple of four wins.
+        assert rules.numbers[agent.choose(rules.initial(), np.random.default_rng(0))] == 3
+        assert read_card(tmp_path)["evaluation"]["kept"] > 0.9
+        assert "--heap 7" in capsys.readouterr().out
+    finally:
+        forget(spec)
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    folder = tmp_path / "run"
+    told = ["--game", "prime-rumble", "--highest", "30", "--seed", "3", "--plies", "150000", "--out", str(folder)]
+    process = subprocess.Popen([sys.executable, "train/ppo.py", *told], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        # Killed in the middle of things: something has been learned and saved since the beginning.
+        deadline = time.monotonic() + 120
+        while not (folder / "card.json").exists() or len(read_card(folder)["curve"]) < 2:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    before = read_card(folder)
+    assert 0 < before["progress"]["plies"] < 150_000 and not before["progress"]["finished"]
+    assert load_agent(folder, GAMES["prime-rumble"].make_rules(highest=30))
+
+    refused = run("--game", "prime-rumble", "--out", folder)
+    assert refused.returncode == 2 and "holds a run of prime-rumble" in refused.stderr
+    for wrong in (["--game", "divider-duel"], ["--highest", "31"], ["--seed", "4"], ["--opponent", "pool"]):
+        refused = run("--resume", folder, *wrong)
+        assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1, refused.stderr
+    assert read_card(folder) == before
+
+    ran = run("--resume", folder, "--plies", "100000")
+    assert ran.returncode == 0, ran.stderr
+    after = read_card(folder)
+    assert after["progress"]["finished"] and 100_000 <= after["progress"]["plies"] < 100_000 + 8192
+    assert after["progress"]["seconds"] > before["progress"]["seconds"]
+    assert after["curve"][: len(before["curve"])] == before["curve"] and len(after["curve"]) > len(before["curve"])
+
+    again = run("--resume", folder)
+    assert again.returncode == 2 and "nothing to resume" in again.stderr
+    assert read_card(folder) == after
+
+
+def test_a_run_killed_at_once_can_be_resumed(tmp_path):
+    folder = tmp_path / "run"
+    told = ["--game", "divider-duel", "--plies", "40000", "--out", str(folder)]
+    process = subprocess.Popen([sys.executable, "train/ppo.py", *told], cwd=ROOT, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (folder / "card.json").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert run("--resume", folder).returncode == 0
+    assert read_card(folder)["progress"]["finished"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ([], "--game or --resume is required"),
+        (["--game", "chess"], "there is no game 'chess'"),
         (["--game", "prime-duel"], "choose prime-duel-product or prime-duel-sum"),
         (["--game", "divider-duel", "--target", "3"], "has no --target"),
+        (["--game", "divider-duel", "--highest", "1"], "highest must be"),
         (["--game", "divider-duel", "--plies", "0"], "--plies must be at least 1"),
-        (["--game", "divider-duel", "--seed", "-1"], "--seed must be at least 0"),
+        (["--game", "divider-duel", "--minutes", "-1"], "--minutes must be positive"),
+        (["--game", "divider-duel", "--minutes", "nan"], "--minutes must be positive"),
+        (["--game", "divider-duel", "--minutes", "1e307"], "--minutes must be positive and at most"),
+        (["--game", "divider-duel", "--out", ""], ". is not empty"),
+        (["--game", "divider-duel", "--device", "meta"], "--device meta cannot be used"),
+        (["--game", "divider-duel", "--seed", "-1"], "--seed must be from 0"),
+        (["--game", "divider-duel", "--seed", "99999999999"], "--seed must be from 0"),
         (["--game", "divider-duel", "--opponent", "me"], "invalid choice"),
+        (["--game", "divider-duel", "--device", "abacus"], "--device abacus cannot be used"),
+        (["--game", "divider-duel", "--out", "README.md"], "README.md"),
+        (["--game", "divider-duel", "--out", "README.md/run"], "nothing can be written to README.md/run"),
+        (["--game", "divider-duel", "--out", "tests"], "tests is not empty"),
+        (["--resume", "nowhere"], "nowhere is no folder"),
+        (["--resume", "tests"], "tests is not the folder of a trained agent"),
     ],
 )
 def test_wrong_arguments(arguments, message):
     ran = run(*arguments)
     assert ran.returncode == 2
     assert message in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1, ran.stderr
+
+
+def test_a_solver_that_cannot_be_had_is_no_opponent(tmp_path):
+    ran = run("--game", "prime-rumble", "--highest", 90, "--opponent", "solver", "--out", tmp_path / "run")
+    assert ran.returncode == 2 and "--opponent solver needs a game that can be solved" in ran.stderr
+    assert not (tmp_path / "run").exists()
+
+
+DAMAGE = {
+    "no progress": lambda card: card.pop("progress"),
+    "no plies": lambda card: card["progress"].pop("plies"),
+    "plies in words": lambda card: card["progress"].update(plies="many"),
+    "negative plies": lambda card: card["progress"].update(plies=-5),
+    "no curve": lambda card: card.pop("curve"),
+    "a strange curve": lambda card: card.update(curve=[{"plies": "x"}]),
+    "no grade": lambda card: card.pop("grade"),
+    "a strange grade": lambda card: card.update(grade={"kept": 2}),
+    "no arguments": lambda card: card.pop("arguments"),
+    "a strange argument": lambda card: card["arguments"].update(colour="red"),
+    "a strange opponent": lambda card: card["arguments"].update(opponent="foo"),
+    "a strange device": lambda card: card["arguments"].update(device=[3]),
+    "another preset": lambda card: card["preset"].update(n_epochs=5),
+    "another program": lambda card: card.update(program="train/rllib.py"),
+    "a strange file": lambda card: card["files"]["state"].update(name="x\0y"),
+}
+
+
+@pytest.fixture(scope="module")
+def unfinished(learned, tmp_path_factory):
+    """The folder of a run that was killed just before its end."""
+    folder = tmp_path_factory.mktemp("runs") / "unfinished"
+    shutil.copytree(learned[1], folder)
+    card = json.loads((folder / "card.json").read_text())
+    card["progress"]["finished"] = False
+    (folder / "card.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_card_is_refused_in_one_line(damage, unfinished, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(unfinished, folder)
+    card = json.loads((folder / "card.json").read_text())
+    DAMAGE[damage](card)
+    (folder / "card.json").write_text(json.dumps(card))
+    ran = run("--resume", folder)
+    assert ran.returncode == 2 and len(ran.stderr.splitlines()) == 1, ran.stderr
+    assert json.loads((folder / "card.json").read_text()) == card
+
+
+def test_one_process_at_a_time_trains_in_a_folder(unfinished):
+    with occupied(unfinished):
+        ran = run("--resume", unfinished)
+    assert ran.returncode == 2 and "another process is training" in ran.stderr
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+    folder = tmp_path / "a run"
+    told = ["--game", "prime-rumble", "--highest", "30", "--out", str(folder)]
+    process = subprocess.Popen([sys.executable, "train/ppo.py", *told], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (folder / "card.json").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and f"--resume '{folder}'" in said.splitlines()[-1]
+    assert "Traceback" not in said
+
+
+def test_the_command_that_is_told_plays(tmp_path):
+    ran = run("--game", "divider-duel", "--highest", 8, "--plies", 8000, "--out", tmp_path / "run")
+    (command,) = (line for line in ran.stdout.splitlines() if line.startswith("Play it: python "))
+    told = shlex.split(command.removeprefix("Play it: python "))
+    played = subprocess.run([sys.executable, *told, "--first", "random"], cwd=ROOT, capture_output=True, check=False)
+    assert played.returncode == 0, played.stderr
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "safetensors", "sb3_contrib", "tensorboard", "torch"])
+def test_a_missing_package_is_named_with_the_way_out(package, tmp_path):
+    (tmp_path / f"{package}.py").write_text(f"raise ImportError('gone', name={package!r})")
+    ran = run("--game", "divider-duel", "--out", tmp_path / "run", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert ran.returncode == 1
+    wanted = "pip install -c constraints.txt -e '.[train]'"
+    assert ran.stderr.strip() == f"training needs {package}, which is not installed: {wanted}"
+    assert not (tmp_path / "run").exists()
+
+
+def test_help_explains_every_argument():
+    said = run("--help")
+    assert said.returncode == 0
+    for name in ("game", "opponent", "plies", "minutes", "seed", "device", "out", "resume", "highest", "when-empty"):
+        assert f"--{name}" in said.stdout
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_reference_is_what_its_card_says(name):
+    card = read_card(REFERENCES / name)
+    rules = rules_of(card)
+    assert reference_for(rules) == REFERENCES / name
+    told = evaluate(make_agent("ppo:reference", rules), solver_for(rules))
+    # On another machine a sum may be rounded otherwise, and a tie be broken the other way.
+    assert told["kept"] == pytest.approx(card["evaluation"]["kept"], abs=0.005)
+    for opponent, scores in card["evaluation"]["scores"].items():
+        assert told["scores"][opponent] == pytest.approx(scores, abs=0.01)
+    for here, there in zip(told["exploitability"], card["evaluation"]["exploitability"], strict=True):
+        assert here["thrown"] == pytest.approx(there["thrown"], abs=0.005 * there["won"])

@@ -4,6 +4,8 @@
     python train/benchmark.py --json F      the same as JSON in a file (- for standard output)
     python train/benchmark.py --only solvers
     python train/benchmark.py --peers       with Pgx and OpenSpiel, where they are installed
+    python train/benchmark.py --training    how well and how fast the games are learned; takes half an hour
+    python train/benchmark.py --only rllib  RLlib's sampling, beside that of connect_four_v3, where it is installed
 
 The environments play uniformly random legal moves to the end and start again. Their yardstick, 1x, is PettingZoo's
 `tictactoe_v3.env()` in the same loop; it is timed again beside every measurement, because machines are noisy.
@@ -18,6 +20,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -36,11 +39,13 @@ from tqdm import tqdm
 
 import numduel_env
 from agents import make_agent
+from agents.checkpoint import WANTED
 from agents.exploit import random_positions
 from agents.match import Player, play_match
 from numduel_env import GAMES, GameSpec, random_legal
+from numduel_env.commandline import OneLineParser, politely
+from numduel_env.files import check_writable, write_atomically
 from numduel_env.solvers import solver_for
-from train.files import check_writable, write_atomically
 from train.peers import divider_duel_in_open_spiel, open_spiel_loop, pgx_loop
 
 BOARDS = 4096
@@ -262,21 +267,59 @@ def peer_rows(seconds: float) -> list[Row]:
     return rows
 
 
+def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
+    """Print how the games are learned, each line as soon as it is known."""
+    try:
+        from train.training_benchmark import throughput_rows, training_rows
+    except ImportError as missing:
+        parser.error(f"--training needs {missing.name}, which is not installed: {WANTED}")
+    try:
+        game = numduel_env.find_game(args.training).name if args.training else None
+    except ValueError as wrong:
+        parser.error(str(wrong))
+    for other in ("json", "only", "peers"):
+        if getattr(args, other):
+            parser.error(f"--training goes with no --{other}")
+    for line in itertools.chain(throughput_rows(), [""], training_rows(game)):
+        tqdm.write(line)
+    return 0
+
+
+def rllib_measures(seconds: float) -> list[Measure]:
+    """Time RLlib's sampling of our games and of PettingZoo's connect_four_v3 in turns."""
+    from train.rllib_speed import sampling_loops
+
+    yardstick, ours = sampling_loops()
+    measures = []
+    for what, loop in tqdm(ours.items(), leave=False):
+        own = what in GAMES
+        row = compare(what, loop, yardstick, None, seconds)
+        measures.append(Measure(f"{what}, sampled", row.plies_per_second, "plies/s", ""))
+        bar = "at least 2" if own else ""
+        measures.append(Measure(f"{what}, beside connect_four_v3", row.ratio, "times as fast", bar))
+    return measures
+
+
 SECTIONS = ("environments", "solvers", "matches")
+MORE_SECTIONS = ("rllib",)  # only when asked for: they need an environment of their own
 
 
 def main() -> int:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="F", help="write the results as JSON into this file (-: standard output)")
-    parser.add_argument("--only", choices=SECTIONS, help="one section alone")
+    parser.add_argument("--only", choices=(*SECTIONS, *MORE_SECTIONS), help="one section alone")
     parser.add_argument("--peers", action="store_true", help="time Pgx and OpenSpiel too")
+    learned = "whole training runs instead, of all games or of one; nothing else should run beside them"
+    parser.add_argument("--training", nargs="?", const="", metavar="GAME", help=learned)
     parser.add_argument("--seconds", type=float, default=0.4, help="how long each timing takes (default: %(default)s)")
     args = parser.parse_args()
     if args.seconds <= 0:
         parser.error(f"--seconds must be positive, not {args.seconds}")
     if args.json not in (None, "-"):
         check_writable(parser, "--json", args.json)
+    if args.training is not None:
+        return report_training(parser, args)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -289,6 +332,11 @@ def main() -> int:
         measures += solver_measures() + (minimax_measures() if args.peers else [])
     if "matches" in sections:
         measures += match_measures()
+    if "rllib" in sections:
+        try:
+            measures += rllib_measures(args.seconds)
+        except ImportError as missing:
+            parser.error(f"--only rllib needs {missing.name}, which is not installed: make .venv-rllib/installed")
     result = {"command": sys.argv, "rows": [asdict(row) for row in rows], "measures": [asdict(m) for m in measures]}
     if args.json == "-":
         print(json.dumps(result, indent=2))
@@ -309,4 +357,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(politely(main))

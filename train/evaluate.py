@@ -26,15 +26,15 @@ import numpy as np
 from tqdm import tqdm
 
 import numduel_env
-from agents import AGENTS, make_agent
+from agents import AGENTS, WITH_ARGUMENTS, make_agent
 from agents.exploit import BUDGET, exploitability
 from agents.match import OPENINGS_PER_BLOCK, Player
 from agents.round_robin import bradley_terry, play_round_robin, sample_duels, summary
-from numduel_env.commandline import add_parameter_flags, chosen_game, politely
+from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game, politely
+from numduel_env.files import check_writable, write_atomically
 from numduel_env.games import GAMES
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
-from train.files import check_writable, write_atomically
 from train.report import report_page
 
 SCHEMA = 1
@@ -173,9 +173,9 @@ def _columns(rows: list[list[str]]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Evaluate and report; ``arguments`` are those of the command line unless others are given."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = ", ".join(name for name in AGENTS if name != "human")
-    parser.add_argument("agents", nargs="+", metavar="AGENT", help=f"two or more: {known}, or module:attribute")
+    parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = ", ".join([*(name for name in AGENTS if name != "human"), *WITH_ARGUMENTS])
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help=f"two or more: {known}")
     parser.add_argument("--game", required=True, help=", ".join(GAMES))
     parser.add_argument("--duels", type=int, default=1000, help="duels of each pair, an even number (%(default)s)")
     parser.add_argument("--openings", type=int, default=4, help="random plies of an opening, at most (%(default)s)")

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from numduel_env.observation import MoveObserver
 from numduel_env.vector import NumduelVectorEnv
 
 
@@ -67,3 +69,35 @@ class SB3VectorEnv(VecEnv):
 
     def close(self) -> None:
         self.environment.close()
+
+
+class MoveVectorEnv(SB3VectorEnv):
+    """The same, but what is observed is where each legal move leads: ``[A, 1 + k]`` for each game, flat.
+
+    An action's first number tells whether it is legal; the rest is what ``MoveObserver`` tells, zero if it is not.
+    """
+
+    def __init__(self, environment: NumduelVectorEnv, seed: int) -> None:
+        super().__init__(environment, seed)
+        self.observer = MoveObserver(environment.rules)
+        self._shape = (len(environment.rules.numbers), 1 + self.observer.size)
+        self.observation_space = Box(0, 1, (self._shape[0] * self._shape[1],), np.float32)
+
+    def reset(self) -> NDArray[np.float32]:
+        super().reset()
+        return self._seen()
+
+    def step_wait(self) -> Any:
+        _, rewards, ended, told = super().step_wait()
+        for row in np.flatnonzero(ended):
+            if "terminal_observation" in told[row]:
+                # Nobody moves in a game that was truncated.
+                told[row]["terminal_observation"] = np.zeros(self._shape, np.float32).ravel()
+        return self._seen(), rewards, ended, told
+
+    def _seen(self) -> NDArray[np.float32]:
+        legal = self.environment.duels.legal
+        seen = np.zeros((self.num_envs, *self._shape), np.float32)
+        seen[legal, 0] = 1
+        seen[legal, 1:] = self.observer(self.environment.duels.position, legal)
+        return seen.reshape(self.num_envs, -1)

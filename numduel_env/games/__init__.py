@@ -43,6 +43,10 @@ class GameSpec:
     def pettingzoo_id(self) -> str:
         return f"numduel/{self.name.replace('-', '_')}-v{self.version}"
 
+    @property
+    def openspiel_name(self) -> str:
+        return f"numduel_{self.name.replace('-', '_')}"
+
     def make_rules(self, **params: Any) -> Rules:
         """Return the rules with the book's parameters, except for those given."""
         for name in params:

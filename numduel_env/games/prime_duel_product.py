@@ -72,10 +72,19 @@ class PrimeDuelProduct(Rules):
         return size**0.5
 
     def outlook(self, position: Scores) -> NDArray[Any]:
-        """Whether the score just made hits the target, passes it, or still divides it, and its size."""
+        """Whether the score just made hits the target, passes it, or still divides it; its size; room left for both."""
         made = position.theirs
         still_divides = self.target % made == 0
-        return np.stack([made == self.target, made > self.target, still_divides, self._size(made)], axis=-1)
+        rooms = [self._room(made), self._room(position.mine)]
+        return np.stack([made == self.target, made > self.target, still_divides, self._size(made), *rooms], axis=-1)
+
+    def _room(self, score: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how often a score can still be doubled without passing the target, as a share of the most."""
+        most = self.max_plies // 2
+        # Beyond 2**53 a quotient may be rounded up to a power of two.
+        doublings = (np.frexp(self.target // score)[1] - 1).clip(0, most)
+        room: NDArray[np.float64] = doublings / most
+        return room
 
     def appraise(self, position: Scores) -> NDArray[Any]:
         """How much further along the divisors of the target the mover is; a score that left them is nowhere."""

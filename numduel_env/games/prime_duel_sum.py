@@ -99,9 +99,14 @@ class PrimeDuelSum(Rules):
         return {"pool": position.pool, "mine": position.mine / self.target, "theirs": position.theirs / self.target}
 
     def outlook(self, position: PoolAndScores) -> NDArray[Any]:
-        """Both scores as shares of the target, whether the move reached the target, and whether it ended the game."""
+        """Both scores as shares of the target, whether the move reached it or ended the game, what each still needs.
+
+        What a player needs is told for every number: whether it would bring that score to the target.
+        """
         reached, empty = position.theirs == self.target, ~position.pool.any(-1)
-        return np.stack([position.mine / self.target, position.theirs / self.target, reached, empty], axis=-1)
+        facts = np.stack([position.mine / self.target, position.theirs / self.target, reached, empty], axis=-1)
+        needs = [score[..., None] + self.numbers == self.target for score in (position.mine, position.theirs)]
+        return np.concatenate([facts, *needs], axis=-1)
 
     def appraise(self, position: PoolAndScores) -> NDArray[Any]:
         """The mover's lead."""

@@ -38,6 +38,11 @@ class Sieve(Rules):
         related: BoolArray = (self.removes | self.removes.T) & ~np.eye(self.max_plies, dtype=bool)
         return related.astype(np.float32)
 
+    @cached_property
+    def _divides(self) -> NDArray[np.float32]:
+        """Which numbers divide which others; they ascend, so a relative before a number is a factor of it."""
+        return np.triu(self._related)
+
     def initial(self, shape: tuple[int, ...] = ()) -> Pool:
         return Pool(np.ones((*shape, len(self.numbers)), bool))
 
@@ -53,16 +58,25 @@ class Sieve(Rules):
         return {"pool": position.pool}
 
     def outlook(self, position: Pool) -> NDArray[Any]:
-        """Whether the pool is empty, and the parities of what is left: all numbers, lone numbers, pairs.
+        """Whether the pool is empty, and the parities of what is left: of all numbers, and of the small groups.
 
-        A lone number has neither factor nor multiple in the pool; a pair is two numbers related to each other only.
+        A group is made of numbers that are related to each other and to nothing else in the pool. Counted are lone
+        numbers, pairs, and of the groups of three those where one number divides the two others, those where it is
+        divided by both, and chains of factors.
         """
         pool = position.pool.astype(np.float32)
         relatives = (pool @ self._related) * pool
-        lone = (pool > 0) & (relatives == 0)
-        with_one = relatives == 1
-        # A number with a single relative belongs to a pair when that relative, too, has no other.
-        paired = with_one & ((relatives @ self._related) == 1)
-        left = pool.sum(-1)
-        parities = [left % 2, lone.sum(-1) % 2, paired.sum(-1) // 2 % 2]
-        return np.stack([left == 0, *parities], axis=-1)
+        # How many relatives a number's relatives have, together: so many that they have none outside the group.
+        their_relatives = relatives @ self._related
+        two = relatives == 2
+        factors = pool @ self._divides
+        middle = two & (their_relatives == 2)
+        counts = [
+            pool.sum(-1),
+            ((pool > 0) & (relatives == 0)).sum(-1),
+            ((relatives == 1) & (their_relatives == 1)).sum(-1) // 2,
+            (middle & (factors == 0)).sum(-1),
+            (middle & (factors == 2)).sum(-1),
+            (two & (factors == 1) & (their_relatives == 4)).sum(-1),
+        ]
+        return np.stack([counts[0] == 0, *(count % 2 for count in counts)], axis=-1)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import suppress
+from pathlib import Path
 
 
-def write_atomically(path: str, text: str) -> None:
-    """Write a file at once: whoever reads it finds the old text or the new."""
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Write a file at once: whoever reads it finds the old content or the new."""
     unfinished = f"{path}.{os.getpid()}.tmp"
     try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(unfinished, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         os.replace(unfinished, path)
     except BaseException:
         with suppress(OSError):

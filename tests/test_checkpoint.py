@@ -1,0 +1,236 @@
+"""Checkpoints are data: whatever is wrong with one is said, and nothing in it is ever run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from agents import make_agent
+from agents.checkpoint import BadCheckpoint, card_of_game, read_card, read_tensors, write_checkpoint
+from agents.learned import card_of_network, load_agent
+from agents.networks import NETWORKS
+from numduel_env import GAMES
+from numduel_env.rules import same_rules
+from tests.variants import each_variant
+
+ROOT = Path(__file__).parent.parent
+
+
+def write_agent(folder, game="divider-duel", kind="moves", seed=0, **params):
+    """Write an agent that has learned nothing, and return its card."""
+    spec = GAMES[game]
+    rules = spec.make_rules(**params)
+    network = NETWORKS[kind]
+    observer = network.make_observer(rules, True)
+    generator = np.random.default_rng(seed)
+    tensors = {
+        name: generator.normal(size=shape).astype(np.float32)
+        for name, shape in network.shapes(observer, [8, 4]).items()
+    }
+    folder.mkdir(exist_ok=True)
+    card = {"game": card_of_game(spec, params), **card_of_network(kind, observer, [8, 4])}
+    write_checkpoint(folder, card, {"weights": tensors})
+    return read_card(folder)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@each_variant
+def test_a_written_agent_is_read_and_plays_legally(game, params, kind, tmp_path):
+    write_agent(tmp_path, game, kind, **params)
+    rules = GAMES[game].make_rules(**params)
+    agent = load_agent(tmp_path, rules)
+    position = rules.initial((5,))
+    generator = np.random.default_rng(0)
+    for _ in range(rules.max_plies):
+        legal = rules.legal(position)
+        chosen = agent.choose(position, generator)
+        assert legal[np.arange(5), chosen].all()
+        likelihood, value = agent.evaluate(position)
+        np.testing.assert_allclose(likelihood.sum(-1), 1, atol=1e-5)
+        assert not likelihood[~legal].any() and (np.abs(value) <= 1).all()
+        np.testing.assert_array_equal(likelihood.argmax(-1), chosen)
+        position = rules.play(position, chosen)
+        if rules.over(position).any():
+            break
+    # Nothing is preferred where nothing is legal, and no warning is given.
+    over = position._make(np.concatenate([field, field]) for field in position)
+    assert agent.evaluate(over)[0].shape == (10, len(rules.numbers))
+
+
+def test_saving_again_leaves_one_checkpoint(tmp_path):
+    first = write_agent(tmp_path, seed=0)
+    second = write_agent(tmp_path, seed=1)
+    assert first["files"] != second["files"]
+    assert {path.name for path in tmp_path.iterdir()} == {"card.json", second["files"]["weights"]["name"]}
+
+
+def test_a_writer_that_dies_leaves_the_checkpoint_before(tmp_path, monkeypatch):
+    before = write_agent(tmp_path, seed=0)
+
+    def die(path, content):
+        if str(path).endswith("card.json"):
+            raise KeyboardInterrupt
+        Path(path).write_bytes(content)
+
+    monkeypatch.setattr("agents.checkpoint.write_atomically", die)
+    with pytest.raises(KeyboardInterrupt):
+        write_agent(tmp_path, seed=1)
+    assert read_card(tmp_path) == before
+    assert load_agent(tmp_path, GAMES["divider-duel"].make_rules())
+
+
+def rewrite(folder, change):
+    """Change the card on disk."""
+    card = json.loads((folder / "card.json").read_text())
+    change(card)
+    (folder / "card.json").write_text(json.dumps(card))
+
+
+def put_weights(folder, content):
+    """Put other bytes in the place of the weights, with a digest that fits them."""
+
+    def change(card):
+        entry = card["files"]["weights"]
+        (folder / entry["name"]).write_bytes(content)
+        entry["sha256"] = hashlib.sha256(content).hexdigest()
+
+    rewrite(folder, change)
+
+
+def changed_tensors(folder, change):
+    tensors = load((folder / read_card(folder)["files"]["weights"]["name"]).read_bytes())
+    change(tensors)
+    put_weights(folder, save(tensors))
+
+
+def weights_of(folder):
+    return folder / read_card(folder)["files"]["weights"]["name"]
+
+
+def truncate(folder):
+    path = weights_of(folder)
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip_a_bit(folder):
+    path = weights_of(folder)
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.mkdir, ("exploded",)
+
+
+DAMAGE = {
+    "no card": (lambda f: (f / "card.json").unlink(), "is not the folder of a trained agent"),
+    "a card that is no JSON": (lambda f: (f / "card.json").write_text("{"), "cannot be read"),
+    "a card that is no object": (lambda f: (f / "card.json").write_text("[1]"), "is no card"),
+    "a pickled card": (lambda f: (f / "card.json").write_bytes(pickle.dumps(Bomb())), "cannot be read"),
+    "another schema": (lambda f: rewrite(f, lambda c: c.update(schema=99)), "schema 99"),
+    "no game": (lambda f: rewrite(f, lambda c: c.pop("game")), "names no game"),
+    "an unknown game": (lambda f: rewrite(f, lambda c: c["game"].update(name="go")), "there is no game 'go'"),
+    "other parameters": (lambda f: rewrite(f, lambda c: c["game"]["parameters"].update(highest=10)), "highest=10"),
+    "nonsense parameters": (lambda f: rewrite(f, lambda c: c["game"]["parameters"].update(highest=-1)), "highest"),
+    "another version": (lambda f: rewrite(f, lambda c: c["game"].update(version=7)), "version 7"),
+    "no network": (lambda f: rewrite(f, lambda c: c.pop("network")), "does not describe its network"),
+    "another kind": (lambda f: rewrite(f, lambda c: c["network"].update(kind="lstm")), "lstm"),
+    "another activation": (lambda f: rewrite(f, lambda c: c["network"].update(activation="tanh")), "tanh"),
+    "another layout": (lambda f: rewrite(f, lambda c: c["observation"].update(layout={"pool": 9})), "'pool': 9"),
+    "other layers": (lambda f: rewrite(f, lambda c: c["network"].update(layers=[8, 5])), "do not fit the card"),
+    "no file": (lambda f: weights_of(f).unlink(), "cannot be read"),
+    "no file named": (lambda f: rewrite(f, lambda c: c["files"].clear()), "names no file of weights"),
+    "a file elsewhere": (lambda f: rewrite(f, lambda c: c["files"]["weights"].update(name="../x")), "names no file"),
+    "a truncated file": (truncate, "SHA-256"),
+    "a changed file": (flip_a_bit, "SHA-256"),
+    "a pickle": (lambda f: put_weights(f, pickle.dumps(Bomb())), "is no safetensors file"),
+    "an empty file": (lambda f: put_weights(f, b""), "is no safetensors file"),
+    "a missing tensor": (lambda f: changed_tensors(f, lambda t: t.pop("move.0.bias")), "move.0.bias"),
+    "one tensor more": (
+        lambda f: changed_tensors(f, lambda t: t.update(x=np.zeros(1, np.float32))),
+        "x should be None",
+    ),
+    "not a number": (lambda f: changed_tensors(f, lambda t: t["move.0.bias"].fill(np.nan)), "finite float32"),
+    "integers": (
+        lambda f: changed_tensors(f, lambda t: t.update({"move.0.bias": np.zeros(8, np.int64)})),
+        "finite float32",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_does_not_fit_is_named(damage, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "agent"
+    write_agent(folder)
+    spoil, message = DAMAGE[damage]
+    spoil(folder)
+    with pytest.raises(BadCheckpoint) as refusal:
+        make_agent(f"ppo:{folder}", GAMES["divider-duel"].make_rules())
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_whatever_the_weights_moves_are_legal(kind, tmp_path):
+    write_agent(tmp_path, kind=kind)
+    changed_tensors(tmp_path, lambda tensors: [tensor.fill(-3e38) for tensor in tensors.values()])
+    rules = GAMES["divider-duel"].make_rules()
+    agent = load_agent(tmp_path, rules)
+    position = rules.play(rules.initial((1,)), np.array([0]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert rules.legal(position)[0, agent.choose(position, np.random.default_rng(0))[0]]
+        likelihood, value = agent.evaluate(position)
+    assert np.isfinite(value).all() and likelihood.sum() == pytest.approx(1)
+    assert not likelihood[~rules.legal(position)].any()
+
+
+def test_an_agent_of_another_game_is_refused(tmp_path):
+    write_agent(tmp_path)
+    for other in (GAMES["divider-duel"].make_rules(highest=10), GAMES["prime-rumble"].make_rules()):
+        with pytest.raises(BadCheckpoint, match=r"was trained for divider-duel \(lowest=2, highest=9\)"):
+            load_agent(tmp_path, other)
+
+
+def test_rules_are_the_same_by_their_data():
+    for name, spec in GAMES.items():
+        for other_name, other in GAMES.items():
+            assert same_rules(spec.make_rules(), other.make_rules()) == (name == other_name)
+    one, two = (GAMES["prime-duel-sum"].make_rules(when_empty=ending) for ending in ("higher", "refill"))
+    assert not same_rules(one, two)
+    # What is made later on demand is no difference.
+    asked, fresh = GAMES["divider-duel"].make_rules(), GAMES["divider-duel"].make_rules()
+    asked.outlook(asked.initial())
+    assert same_rules(asked, fresh)
+
+
+def test_the_programs_say_it_in_one_line(tmp_path):
+    write_agent(tmp_path)
+    truncate(tmp_path)
+    for command in (
+        ["train/evaluate.py", "--game", "divider-duel", f"ppo:{tmp_path}", "random"],
+        ["agents/play.py", "--game", "divider-duel", "--first", f"ppo:{tmp_path}", "--second", "random"],
+        ["agents/play.py", "--game", "divider-duel", "--highest", "12", "--first", "ppo:reference"],
+    ):
+        ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, cwd=ROOT)
+        assert ran.returncode == 2
+        assert len(ran.stderr.splitlines()) == 1, ran.stderr
+
+
+def test_without_safetensors_the_way_out_is_named(tmp_path, monkeypatch):
+    write_agent(tmp_path)
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(BadCheckpoint, match=r"safetensors, which is not installed: pip install"):
+        read_tensors(tmp_path, read_card(tmp_path), "weights")

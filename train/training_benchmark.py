@@ -1,0 +1,233 @@
+"""How well and how fast the games are learned: whole runs of train/ppo.py, from the start to the final table."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from tqdm import tqdm
+
+from agents.checkpoint import read_card, rules_of
+from agents.exploit import walk
+from agents.learned import load_agent
+from agents.mcts import MCTSAgent
+from numduel_env.solvers import solver_for
+from numduel_env.vector import NumduelVectorEnv
+from train.network import MovePolicy
+from train.ppo import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS
+from train.sb3 import MoveVectorEnv
+
+PPO = Path(__file__).parent / "ppo.py"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs of training: what train/ppo.py is told, for how many seeds, and what each has to reach in so many seconds.
+
+    ``search`` is the number of simulations of a tree search that the first run's agent is to guide, if one is.
+    """
+
+    game: str
+    options: tuple[str, ...]
+    seeds: int
+    bar: str
+    seconds: float
+    reaches: Callable[[Run], bool]
+    search: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The game, and what sets it apart."""
+        return " ".join([self.game, *self.options])
+
+    def passes(self, run: Run) -> bool:
+        """Return whether a run has reached the bar in time."""
+        return run.seconds < self.seconds and self.reaches(run)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: its card, its folder and the seconds of the whole process."""
+
+    card: dict[str, Any]
+    folder: Path
+    seconds: float
+
+    @property
+    def perfect(self) -> bool:
+        """Whether no won position is thrown, against every opponent line and, if all are known, anywhere."""
+        grades = self.card["evaluation"]["exploitability"]
+        return not any(grade["thrown"] or grade["refusal"] for grade in grades)
+
+    @property
+    def kept(self) -> float:
+        return float(self.card["evaluation"]["kept"])
+
+    @property
+    def against_random(self) -> float:
+        """The score in the worse of the two seats."""
+        return float(min(self.card["evaluation"]["scores"]["random"]))
+
+
+def kept_at_least(share: float) -> Callable[[Run], bool]:
+    """Return the condition that a run's agent keeps so much on random positions."""
+    return lambda run: run.kept >= share
+
+
+def perfect(run: Run) -> bool:
+    """Return whether a run's agent plays perfectly."""
+    return run.perfect
+
+
+TASKS = [
+    Task("divider-duel", (), 10, "perfect in under 60 s", 60, perfect),
+    Task("prime-duel-sum", (), 5, "perfect in under 60 s", 60, perfect),
+    Task("prime-duel-product", (), 5, "perfect in under 120 s", 120, perfect),
+    Task(
+        "prime-duel-sum",
+        ("--when-empty", "refill", "--minutes", "4.8"),
+        1,
+        "kept at least 90% within 5 min",
+        300,
+        kept_at_least(0.9),
+    ),
+    Task(
+        "factor-chain-duel",
+        ("--minutes", "2.5"),
+        1,
+        "kept at least 98% within 3 min",
+        180,
+        kept_at_least(0.98),
+        search=32,
+    ),
+    Task(
+        "prime-rumble",
+        ("--minutes", "1.8"),
+        1,
+        "at least 97% against random in both seats within 2 min",
+        120,
+        lambda run: run.against_random >= 0.97,
+    ),
+    Task("prime-rumble", ("--minutes", "4.7"), 1, "kept at least 50% within 5 min", 300, kept_at_least(0.5)),
+]
+
+
+def train(task: Task, seed: int, folder: Path) -> Run:
+    """Run train/ppo.py to its end."""
+    told = ["--game", task.game, *task.options, "--seed", str(seed), "--out", str(folder)]
+    command = [sys.executable, str(PPO), *told]
+    start = time.perf_counter()
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - start
+    if ran.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {ran.stderr}")
+    return Run(read_card(folder), folder, seconds)
+
+
+def training_rows(wanted: str | None) -> Iterator[str]:
+    """Yield the lines of a table: for each task, or those of one game, how its runs went."""
+    yield "| game | seeds | bar | reached | seconds, median and most | plies/s | kept | worse seat against random |"
+    yield "|---|---:|---|---:|---:|---:|---:|---:|"
+    tasks = [task for task in TASKS if wanted in (None, task.game)]
+    with tempfile.TemporaryDirectory() as place, tqdm(total=sum(task.seeds for task in tasks), unit="run") as bar:
+        for number, task in enumerate(tasks):
+            runs = []
+            for seed in range(task.seeds):
+                bar.set_postfix_str(f"{task.name}, seed {seed}")
+                runs.append(train(task, seed, Path(place) / f"{number}-{seed}"))
+                bar.update()
+            seconds = [run.seconds for run in runs]
+            rates = [run.card["progress"]["plies"] / run.card["progress"]["seconds"] for run in runs]
+            cells = [
+                task.name,
+                str(task.seeds),
+                task.bar,
+                f"{sum(map(task.passes, runs))} of {task.seeds}",
+                f"{np.median(seconds):.0f}, {max(seconds):.0f}",
+                f"{np.median(rates):,.0f}",
+                f"{min(run.kept for run in runs):.2%}",
+                f"{min(run.against_random for run in runs):.1%}",
+            ]
+            yield f"| {' | '.join(cells)} |"
+            if task.search:
+                yield search_row(runs[0], task.search)
+
+
+def search_row(run: Run, simulations: int) -> str:
+    """Return the line about a tree search that a trained agent guides, on every opponent line."""
+    rules = rules_of(run.card)
+    agent = MCTSAgent(rules, simulations, load_agent(run.folder, rules).evaluate)
+    grades = walk(agent, solver_for(rules), budget=10**6)
+    thrown, won = sum(grade.thrown for grade in grades), sum(grade.won for grade in grades)
+    name = f"{run.card['game']['name']}, {simulations} simulations"
+    reached = f"{'no' if thrown else 'yes'}: {thrown:,} of {won:,} thrown"
+    return f"| {name} | 1 | perfect on every line | {reached} | | | | |"
+
+
+class ConnectFour(gymnasium.Env):
+    """PettingZoo's connect_four_v3 as a single environment in which both seats learn in turn: the usual wrapper."""
+
+    def __init__(self) -> None:
+        from pettingzoo.classic import connect_four_v3
+
+        self.game = connect_four_v3.env()
+        self.game.reset()
+        agent = self.game.possible_agents[0]
+        self.observation_space = self.game.observation_space(agent)["observation"]
+        self.action_space = self.game.action_space(agent)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.game.reset(seed)
+        return self.game.observe(self.game.agent_selection)["observation"], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        mover = self.game.agent_selection
+        self.game.step(int(action))
+        observation, _, terminated, truncated, _ = self.game.last()
+        return observation["observation"], float(self.game.rewards[mover]), terminated, truncated, {}
+
+    def action_masks(self) -> Any:
+        """Return which columns are open, as MaskablePPO asks for it."""
+        return self.game.observe(self.game.agent_selection)["action_mask"].astype(bool)
+
+
+def plies_per_second(model: Any, seconds: float) -> float:
+    """Return how fast a learner learns once it is warm."""
+
+    class Until(BaseCallback):
+        def _on_step(self) -> bool:
+            return time.perf_counter() < end
+
+    end = time.perf_counter() + seconds / 4
+    model.learn(10**9, callback=Until())
+    start, before = time.perf_counter(), model.num_timesteps
+    end = start + seconds
+    model.learn(10**9, callback=Until(), reset_num_timesteps=False)
+    return float((model.num_timesteps - before) / (time.perf_counter() - start))
+
+
+def throughput_rows(seconds: float = 20) -> Iterator[str]:
+    """Yield a table of how fast Divider Duel is learned on one core, beside MaskablePPO on connect_four_v3."""
+    torch.set_num_threads(1)
+    options: dict[str, Any] = {"autoreset_mode": "SameStep", "random_openings": RANDOM_OPENINGS}
+    environment = MoveVectorEnv(NumduelVectorEnv("divider-duel", BOARDS, opponent="self", **options), seed=0)
+    seen = {"facts": environment.observer.size, "layers": LAYERS}
+    ours = MaskablePPO(MovePolicy, environment, gamma=-1.0, policy_kwargs=seen, device="cpu", **PRESET)
+    theirs = MaskablePPO("MlpPolicy", ConnectFour(), device="cpu")
+    rates = [plies_per_second(model, seconds) for model in (ours, theirs)]
+    yield "| learning | plies/s | times connect_four_v3 | bar |"
+    yield "|---|---:|---:|---|"
+    yield f"| train/ppo.py's learner on divider-duel | {rates[0]:,.0f} | {rates[0] / rates[1]:.1f}x | 12,000 and 20x |"
+    yield f"| MaskablePPO on connect_four_v3, one environment | {rates[1]:,.0f} | 1.0x | |"
