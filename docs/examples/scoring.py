@@ -1,0 +1,42 @@
+"""What the examples share: a trained network, scored against random play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents import make_agent
+from agents.learned import LearnedAgent
+from agents.match import Player, play_match
+from agents.networks import FlatNetwork
+from numduel_env.aec import NumduelAECEnv
+
+DUELS = 1_000
+
+TorchFunction = Callable[[torch.Tensor], torch.Tensor]
+"""Maps observations ``[N, size]`` to preferences ``[N, A]``, larger for better moves."""
+
+
+class TorchNetwork(FlatNetwork):
+    """A network that sees as ``env`` shows and prefers as a function of tensors does; it has no opinion of values."""
+
+    def __init__(self, env: NumduelAECEnv, function: TorchFunction) -> None:
+        self.observer, self.function = env.observer, function
+
+    @torch.no_grad()
+    def preferences(self, seen: NDArray[np.float32]) -> NDArray[np.float32]:
+        return self.function(torch.as_tensor(seen)).numpy()
+
+
+def score_against_random(env: NumduelAECEnv, network: TorchFunction, seed: int) -> float:
+    """Return what ``network`` scores in ``DUELS`` duels of the game of ``env`` against random play, from 0 to 1.
+
+    It plays the legal move that it prefers, in each seat half of the time. All duels begin at the first position.
+    """
+    learned = Player("learned", LearnedAgent(env.rules, TorchNetwork(env, network)))
+    random = Player("random", make_agent("random", env.rules))
+    match = play_match(env.rules, (learned, random), DUELS, openings=0, seed=seed)
+    return float(match.scores(0).mean())

@@ -1,0 +1,90 @@
+"""Divider Duel learned by Tianshou: double DQN in self-play, one network in both seats.
+
+    pip install -c constraints.txt -e '.[interop]'
+    python docs/examples/tianshou_divider_duel.py
+
+Tianshou's own wrapper takes the PettingZoo environment as it is. It finds the mask in the observation and hands it on
+as ``obs.mask``, which DQN heeds when it chooses, when it explores and when it looks for the best next move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+
+import numpy as np
+import torch
+from tianshou.algorithm import DQN, MultiAgentOffPolicyAlgorithm
+from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv, PettingZooEnv
+from tianshou.trainer import OffPolicyTrainerParams
+from tianshou.utils.net.common import Net
+
+import numduel_env
+from scoring import DUELS, score_against_random
+
+BOARDS = 16
+FRAMES_PER_BATCH = 128
+FRAMES_PER_UPDATE = 8
+EXPLORATION = 0.3
+LEARNING_RATE = 1e-3
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--frames", type=int, default=8_192, help="learn from about so many plies (%(default)s)")
+parser.add_argument("--seed", type=int, default=0, help="the same seed learns the same (%(default)s)")
+args = parser.parse_args()
+if args.frames < FRAMES_PER_BATCH:
+    parser.error(f"--frames must be at least {FRAMES_PER_BATCH}, not {args.frames}")
+
+np.random.seed(args.seed)  # noqa: NPY002 - it is from here that Tianshou draws
+torch.manual_seed(args.seed)
+torch.set_num_threads(1)  # the network is small
+# Tianshou would like a return for each game, and says so at every one: here there are two.
+logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)
+
+
+def make_env() -> PettingZooEnv:
+    """Return a board as Tianshou sees it, on which an illegal move would end the training with an error."""
+    return PettingZooEnv(numduel_env.env("divider-duel", lookahead=True, illegal="raise"))
+
+
+env = make_env()
+game = env.env
+network = Net(state_shape=game.observer.size, action_shape=game.action_count, hidden_sizes=[64, 64])
+untrained = score_against_random(game, lambda seen: network(seen)[0], args.seed)
+
+policy = DiscreteQLearningPolicy(
+    model=network,
+    action_space=env.action_space,
+    # Tianshou tells the policy of both seats that it is training, and not those within: to them this is inference.
+    eps_inference=EXPLORATION,
+)
+learner = DQN(
+    policy=policy,
+    optim=AdamOptimizerFactory(lr=LEARNING_RATE),
+    gamma=1.0,
+    # The next position is the opponent's; the one after it is one's own, and rewards on the way there are one's own.
+    n_step_return_horizon=2,
+    target_update_freq=200,
+)
+both_seats = MultiAgentOffPolicyAlgorithm(algorithms=[learner, learner], env=env)
+
+boards = DummyVectorEnv([make_env for _ in range(BOARDS)])
+collector = Collector(both_seats, boards, VectorReplayBuffer(args.frames, BOARDS), exploration_noise=True)
+both_seats.run_training(
+    OffPolicyTrainerParams(
+        training_collector=collector,
+        max_epochs=1,
+        epoch_num_steps=args.frames,
+        collection_step_num_env_steps=FRAMES_PER_BATCH,
+        update_step_num_gradient_steps_per_sample=1 / FRAMES_PER_UPDATE,
+        batch_size=128,
+    )
+)
+trained = collector.collect_step
+
+score = score_against_random(game, lambda seen: network(seen)[0], args.seed)
+duels = f"{DUELS:,} duels against random, seats swapped"
+print(f"Tianshou, {trained:,} frames: {score:.1%} of {duels} (untrained {untrained:.1%})")

@@ -1,0 +1,48 @@
+"""Running the example scripts as a reader would, and reading what they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parent.parent.parent
+LAST_LINE = re.compile(
+    r"(?P<frames>[\d,]+) frames: (?P<score>[\d.]+)% of 1,000 duels against random, seats swapped"
+    r" \(untrained (?P<untrained>[\d.]+)%\)$"
+)
+
+
+class Learned(NamedTuple):
+    """What a script says in the end; scores in percent."""
+
+    frames: int
+    score: float
+    untrained: float
+
+
+def run_example(script: str, *arguments: str) -> Learned:
+    """Train for real, on one thread, and return the outcome; a script that fails, or says something else, raises."""
+    ran = subprocess.run(
+        [sys.executable, f"docs/examples/{script}", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    said = LAST_LINE.search(ran.stdout.strip())
+    assert said, ran.stdout
+    return Learned(int(said["frames"].replace(",", "")), float(said["score"]), float(said["untrained"]))
+
+
+def run_readme_lines(framework: str) -> dict[str, Any]:
+    """Run the README's lines about a framework and return the names they made."""
+    section = (ROOT / "README.md").read_text().split(f"\n### {framework}\n")[1].split("\n##")[0]
+    (lines,) = re.findall(r"```py\n(.*?)```", section, re.DOTALL)
+    made: dict[str, Any] = {"__name__": "readme"}
+    exec(compile(lines, "README.md", "exec"), made)
+    return made
