@@ -1,0 +1,376 @@
+"""Ray RLlib, for real: its env runners on our games, and train/rllib.py with processes that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import ray
+import torch
+import yaml
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+
+from agents import make_agent
+from agents.exploit import random_positions
+from agents.learned import LearnedAgent
+from agents.networks import FlatNetwork
+from numduel_env.aec import SEATS
+from numduel_env.duels import Duel
+from tests.interop.examples import run_readme_lines
+from tests.variants import each_variant
+from train.rllib_duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, module_of, sight
+from train.rllib_module import MaskedModule
+
+# Ray warns of its own doings.
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
+
+ROOT = Path(__file__).parent.parent.parent
+PATIENCE = 240
+"""Seconds after which a run that does not come is given up."""
+
+
+def make_runner(runner_class, game, params, games=8, random_openings=0.5):
+    network = RLModuleSpec(module_class=MaskedModule, model_config={"layers": [16]})
+    config = (
+        PPOConfig()
+        .environment(DuelEnv, env_config={"game": game, "params": params, "random_openings": random_openings})
+        .multi_agent(policies={MODULE}, policy_mapping_fn=module_of)
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MODULE: network}))
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=games)
+        .debugging(seed=1)
+    )
+    return runner_class(config=config)
+
+
+@pytest.mark.parametrize("runner_class", [MultiAgentEnvRunner, DuelRunner])
+@each_variant
+def test_episodes_tell_what_the_rules_tell(game, params, runner_class):
+    runner = make_runner(runner_class, game, params, random_openings=0)
+    env = runner.env.envs[0].unwrapped
+    episodes = runner.sample(num_episodes=24)
+    assert len(episodes) >= 24
+    for episode in episodes:
+        assert episode.is_done
+        duel = Duel(env.rules)
+        trajectories = {agent: iter(range(len(own))) for agent, own in episode.agent_episodes.items()}
+        while not duel.finished:
+            own = episode.agent_episodes[SEATS[duel.seat]]
+            step = next(trajectories[SEATS[duel.seat]])
+            seen = own.get_observations(step)
+            np.testing.assert_array_equal(seen[MASK], duel.legal)
+            np.testing.assert_array_equal(seen[SEEN], env.observer(duel.position, duel.legal))
+            said = own.get_extra_model_outputs(Columns.ACTION_DIST_INPUTS, step)
+            likelihood = torch.distributions.Categorical(logits=torch.as_tensor(said))
+            action = int(own.get_actions(step))
+            logp = own.get_extra_model_outputs(Columns.ACTION_LOGP, step)
+            assert float(logp) == pytest.approx(float(likelihood.log_prob(torch.tensor(action))), abs=1e-5)
+            assert duel.legal[action]
+            duel.play(action)
+        assert episode.env_steps() == len(duel.actions)
+        # Who never moved has no trajectory; everybody else has it to the end, and the reward with the last move.
+        assert set(episode.agent_episodes) == set(SEATS[: len(duel.actions)])
+        for seat, agent in enumerate(SEATS[: len(duel.actions)]):
+            own = episode.agent_episodes[agent]
+            assert next(trajectories[agent], None) is None
+            assert own.module_id == MODULE
+            assert own.is_terminated == duel.over and own.is_truncated == duel.truncated
+            assert own.get_return() == duel.payoff[seat]
+            assert own.get_rewards(-1) == duel.payoff[seat]
+            if duel.truncated:
+                assert not own.get_observations(-1)[MASK].any()
+
+
+def test_random_openings_start_in_the_middle_with_either_seat():
+    for runner_class in (MultiAgentEnvRunner, DuelRunner):
+        episodes = make_runner(runner_class, "prime-rumble", {}, random_openings=1).sample(num_episodes=40)
+        first = [
+            min(episode.agent_episodes, key=lambda agent: episode.env_t_to_agent_t[agent].get().index(0))
+            for episode in episodes
+        ]
+        assert set(first) == set(SEATS)
+
+
+@each_variant
+def test_the_agent_in_numpy_moves_as_the_module_does(game, params):
+    env = DuelEnv({"game": game, "params": params})
+    torch.manual_seed(0)
+    module = MaskedModule(
+        observation_space=env.observation_spaces[SEATS[0]],
+        action_space=env.action_spaces[SEATS[0]],
+        model_config={"layers": [32, 32]},
+    )
+    network = FlatNetwork(env.observer, {name: tensor.numpy() for name, tensor in module.state_dict().items()})
+    agent = LearnedAgent(env.rules, network)
+    position = random_positions(env.rules, 2_000, seed=0)
+    legal = env.rules.legal(position)
+    seen = torch.from_numpy(network.see(position, legal))
+    batch = {Columns.OBS: sight(seen, torch.from_numpy(legal.astype(np.int8)))}
+    moves = module.forward_inference(batch)[Columns.ACTION_DIST_INPUTS].argmax(-1).numpy()
+    np.testing.assert_array_equal(agent.choose(position, np.random.default_rng(0)), moves)
+    assert legal[np.arange(len(moves)), moves].all()
+    values = module.compute_values(batch).detach().numpy()
+    np.testing.assert_allclose(network.judge(seen.numpy())[1], values.clip(-1, 1), atol=1e-5)
+
+
+def program(*arguments, name="rllib"):
+    return [sys.executable, f"train/{name}.py", *map(str, arguments)]
+
+
+def start(tmp_path, *arguments):
+    """Start train/rllib.py; what it says goes into a file."""
+    with open(tmp_path / "said", "w") as said:
+        return subprocess.Popen(program(*arguments), cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+
+
+def wait_for(what, process, tmp_path):
+    """Return what ``what()`` says as soon as it says anything."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := what():
+            return found
+        assert process.poll() is None, (tmp_path / "said").read_text()
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError(f"waited {PATIENCE} seconds in vain: {(tmp_path / 'said').read_text()}")
+
+
+def card_in(folder):
+    try:
+        return json.loads((folder / "card.json").read_text())
+    except FileNotFoundError:
+        return None
+
+
+def env_runners_of(process):
+    """Return the ids of the env runners' processes that descend from ``process``."""
+    parents, runners = {}, []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if (path / "cmdline").read_bytes().startswith(b"ray::DuelRunner"):
+                runners.append(int(path.name))
+        except OSError:
+            continue
+
+    def descends(pid):
+        while pid in parents:
+            if pid == process.pid:
+                return True
+            pid = parents[pid]
+        return False
+
+    return [runner for runner in runners if descends(runner)]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Three minutes of Divider Duel, at most, with one env runner, which is killed on the way."""
+    tmp_path = tmp_path_factory.mktemp("trained")
+    folder = tmp_path / "run"
+    process = start(tmp_path, "--game", "divider-duel", "--minutes", 3, "--env-runners", 1, "--out", folder)
+    before = wait_for(lambda: card_in(folder), process, tmp_path)
+    (victim,) = env_runners_of(process)
+    os.kill(victim, signal.SIGKILL)
+    (another,) = wait_for(lambda: set(env_runners_of(process)) - {victim}, process, tmp_path)
+    assert another != victim
+    assert process.wait(PATIENCE) == 0, (tmp_path / "said").read_text()
+    return folder, before, (tmp_path / "said").read_text()
+
+
+def test_divider_duel_is_learned_though_an_env_runner_is_killed(trained):
+    folder, before, said = trained
+    card = card_in(folder)
+    assert said.count("an env runner was lost; Ray has started another") == 1
+    assert "Traceback" not in said
+    assert card["progress"]["finished"] and card["progress"]["plies"] > before["progress"]["plies"]
+    assert card["progress"]["seconds"] < 3 * 60 + 10
+    assert card["evaluation"]["duels"] == 1_000
+    assert card["evaluation"]["scores"]["random"][0] >= 0.95
+    assert re.search(r"\| random \| (9[5-9]\.\d|100\.0)% \|", said)
+    assert card["versions"]["gymnasium"].startswith("1.2.")
+
+
+def test_the_run_is_an_agent(trained):
+    folder, _, _ = trained
+    arguments = ("--game", "divider-duel", f"rllib:{folder}", "random", "--duels", 200, "--openings", 0)
+    run = subprocess.run(program(*arguments, name="evaluate"), cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"rllib:{folder}" in run.stdout
+    played = subprocess.run(
+        [
+            sys.executable,
+            "agents/play.py",
+            "--game",
+            "divider-duel",
+            "--first",
+            f"rllib:{folder}",
+            "--second",
+            "random",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "win" in played.stdout.lower()
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    place = f"file://{tmp_path}/copy"
+    copy, cwd = tmp_path / "copy", tmp_path / "here"
+    cwd.mkdir()
+    # There the local folder goes into runs/.
+    (cwd / "train").symlink_to(ROOT / "train")
+    options = ("--game", "prime-rumble", "--highest", 20, "--minutes", 2, "--out", place)
+    with open(tmp_path / "said", "w") as said:
+        process = subprocess.Popen(program(*options), cwd=cwd, stdout=said, stderr=subprocess.STDOUT)
+    wait_for(lambda: (card_in(copy) or {}).get("curve", [])[1:], process, tmp_path)
+    process.kill()
+    process.wait()
+    # Both are whole, whatever was being written: the local folder and its copy.
+    (local,) = (cwd / "runs").iterdir()
+    rules = DuelEnv({"game": "prime-rumble", "params": {"highest": 20}}).rules
+    for folder in (local, copy):
+        make_agent(f"rllib:{folder}", rules)
+    for resumed in (str(local), place):
+        before = card_in(local if resumed == str(local) else copy)
+        minutes = (before["progress"]["seconds"] + 4) / 60
+        run = subprocess.run(
+            program("--resume", resumed, "--minutes", minutes), cwd=cwd, capture_output=True, text=True, check=True
+        )
+        folder = Path(re.search(r"rllib:(\S+)$", run.stdout, re.M)[1])
+        card = card_in(cwd / folder)
+        assert card["progress"]["finished"]
+        assert card["progress"]["plies"] > before["progress"]["plies"]
+        assert card["curve"][: len(before["curve"])] == before["curve"]
+        assert card["arguments"]["minutes"] == pytest.approx(minutes)
+    assert card_in(copy) == card
+
+
+def test_an_existing_cluster(tmp_path):
+    # A token of its own: what listens on the network must not let everybody in.
+    environment = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    head = [str(Path(sys.executable).parent / "ray"), "start", "--head", f"--port={port}", "--num-cpus=2", "--block"]
+    head += ["--include-dashboard=false", "--disable-usage-stats"]
+    with open(tmp_path / "head", "w") as said:
+        cluster = subprocess.Popen(head, env=environment, stdout=said, stderr=subprocess.STDOUT)
+    try:
+        end = time.monotonic() + PATIENCE
+        while "Ray runtime started" not in (tmp_path / "head").read_text():
+            assert cluster.poll() is None and time.monotonic() < end, (tmp_path / "head").read_text()
+            time.sleep(0.1)
+        address = f"127.0.0.1:{port}"
+        options = ("--game", "divider-duel", "--minutes", 0.05, "--address", address, "--out", tmp_path / "run")
+        stranger = subprocess.run(program(*options), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+        assert stranger.returncode == 2
+        assert "RAY_AUTH_MODE=token" in stranger.stderr and stranger.stderr.count("\n") == 1
+        assert not (tmp_path / "run").exists()
+        run = subprocess.run(
+            program(*options), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert run.returncode == 0, run.stderr
+        assert card_in(tmp_path / "run")["progress"]["finished"]
+        assert cluster.poll() is None, "the cluster is somebody else's and must live on"
+    finally:
+        cluster.terminate()
+        cluster.wait(60)
+
+
+def test_without_ray_one_line_says_what_to_install():
+    without = "import runpy, sys; sys.modules['ray'] = None; sys.argv = ['rllib.py', '--game', 'divider-duel']; "
+    without += "runpy.run_path('train/rllib.py', run_name='__main__')"
+    run = subprocess.run([sys.executable, "-c", without], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 1
+    wanted = "pip install -c constraints-rllib.txt -e '.[rllib]'"
+    assert run.stderr == f"training with RLlib needs ray, which is not installed: {wanted}\n"
+
+
+def content(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def unfinished(trained, tmp_path):
+    """Return a folder that looks like an unfinished run."""
+    folder = tmp_path / "unfinished"
+    shutil.copytree(trained[0], folder)
+    card = card_in(folder)
+    card["progress"]["finished"] = False
+    (folder / "card.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--game divider-duel --out {run}", "holds a run of divider-duel"),
+        ("--game divider-duel --out file://{run}", "is not empty"),
+        ("--game divider-duel --out nonsense://there", "cannot be used"),
+        ("--game divider-duel --out /proc/there", "nothing can be written to /proc/there"),
+        ("--game divider-duel --address 127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9"),
+        ("--game divider-duel --address nonsense", "--address must be HOST:PORT or auto"),
+        ("--game divider-duel --env-runners -1", "--env-runners must be at least 0"),
+        ("--resume {run}", "is finished"),
+        ("--resume {foreign}", "was not written by train/rllib.py"),
+        ("--resume {empty}", "is not the folder of a trained agent"),
+        ("--resume {damaged}", "RLlib cannot restore"),
+        ("--resume {unfinished} --game prime-rumble", "is a run of divider-duel (lowest=2, highest=9)"),
+        ("--resume {unfinished} --highest 12", "is a run of divider-duel (lowest=2, highest=9)"),
+        ("--resume {unfinished} --seed 5", "has --seed 0, which cannot change now"),
+    ],
+)
+def test_bad_input_gets_one_line_and_changes_nothing(trained, unfinished, tmp_path, options, message):
+    foreign, empty, damaged = (tmp_path / name for name in ("foreign", "empty", "damaged"))
+    empty.mkdir()
+    shutil.copytree(unfinished, damaged)
+    (damaged / card_in(damaged)["rllib"] / "algorithm_state.pkl").write_bytes(b"nonsense")
+    shutil.copytree(unfinished, foreign)
+    card = card_in(foreign)
+    card["program"] = "train/ppo.py"
+    (foreign / "card.json").write_text(json.dumps(card))
+    places = {"run": trained[0], "foreign": foreign, "empty": empty, "damaged": damaged, "unfinished": unfinished}
+    before = {name: content(folder) for name, folder in places.items()}
+    run = subprocess.run(
+        program(*options.format(**places).split()), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert run.returncode == 2
+    assert message in run.stderr and run.stderr.count("\n") == 1, run.stderr
+    assert not run.stdout
+    assert {name: content(folder) for name, folder in places.items()} == before
+
+
+def test_the_cluster_file_is_as_ray_wants_it():
+    schema = json.loads((Path(ray.__file__).parent / "autoscaler" / "ray-schema.json").read_text())
+    text = (ROOT / "docs" / "ray-cluster.yaml").read_text()
+    jsonschema.validate(yaml.safe_load(text), schema)
+    assert text.count("FILL IN") == 5  # four lines, and the one that announces them
+
+
+def test_the_documented_setup_builds():
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text(), re.S)
+    told = {}
+    exec(code, told)
+    runner = MultiAgentEnvRunner(config=told["config"])
+    assert runner.sample(num_episodes=1)[0].is_done
+
+
+def test_the_lines_of_the_readme():
+    assert run_readme_lines("Ray RLlib")["config"].env is DuelEnv

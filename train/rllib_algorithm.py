@@ -1,0 +1,120 @@
+"""Ray started or joined, and RLlib's PPO set up to learn a game by self-play."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+from agents.checkpoint import Tensors
+from numduel_env.games import GameSpec
+from train.rllib_duels import MODULE, DuelEnv, DuelRunner, module_of
+from train.rllib_module import MaskedModule
+
+# One preset for all games.
+BOARDS = 256  # duels that all env runners together play side by side
+FEWEST_BOARDS = 8  # of one env runner
+RANDOM_OPENINGS = 0.5  # else a learner sees only the lines it prefers
+LAYERS = [128, 128]
+PRESET: dict[str, Any] = {
+    "train_batch_size_per_learner": 4096,
+    "minibatch_size": 512,
+    "num_epochs": 4,
+    "lr": 1e-3,
+    "gamma": 1.0,  # each seat has a trajectory of its own, rewarded at its end
+    "lambda_": 0.95,
+    "entropy_coeff": 0.1,
+    "vf_loss_coeff": 0.5,
+    "clip_param": 0.2,
+    "use_kl_loss": False,
+    "grad_clip": 0.5,
+}
+
+# Ray speaks gRPC, which is HTTP/2: both sides begin with a frame of settings, of nine bytes if it is empty.
+HTTP2_SETTINGS = b"\x04"
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + HTTP2_SETTINGS + b"\0\0\0\0\0"
+
+
+def start_ray(address: str | None, env_runners: int) -> None:
+    """Start Ray on this machine or join a cluster; raises ``ConnectionError`` if there is none at the address."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        # More env runners than cores share them; Ray would wait for cores that never come.
+        cores = max(os.cpu_count() or 1, env_runners)
+        ray.init("local", include_dashboard=False, num_cpus=cores, **quiet)
+        return
+    if address != "auto":
+        host, _, port = address.rpartition(":")
+        if not host or "/" in host or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"--address must be HOST:PORT or auto, not {address}")
+        try:
+            # Ray itself would try for minutes, and then say much.
+            with socket.create_connection((host, int(port)), timeout=5) as line:
+                line.sendall(HTTP2_GREETING)
+                if line.recv(9)[3:4] != HTTP2_SETTINGS:
+                    raise OSError("something else is listening there")
+        except OSError as wrong:
+            raise ConnectionError(f"no Ray cluster answers at {address}: {wrong}") from None
+    try:
+        with hushed():
+            ray.init(address, **quiet)
+    except Exception as wrong:
+        # Ray does not tell a missing token from a missing cluster.
+        hint = "if it asks for a token, RAY_AUTH_MODE=token must be set here, too"
+        raise ConnectionError(
+            f"no Ray cluster lets us in at {address} ({hint}): {' '.join(str(wrong).split())}"
+        ) from None
+
+
+def make_algorithm(game: GameSpec, params: dict[str, Any], env_runners: int, seed: int) -> Any:
+    """Return RLlib's PPO with our environment, env runner and network."""
+    # However many share the work, an update learns from about as much: whole rounds of all their duels.
+    boards = max(BOARDS // max(env_runners, 1), FEWEST_BOARDS)
+    network = RLModuleSpec(module_class=MaskedModule, model_config={"layers": LAYERS})
+    config = (
+        PPOConfig()
+        .environment(DuelEnv, env_config={"game": game, "params": params, "random_openings": RANDOM_OPENINGS})
+        .multi_agent(policies={MODULE}, policy_mapping_fn=module_of)
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MODULE: network}))
+        .env_runners(env_runner_cls=DuelRunner, num_env_runners=env_runners, num_envs_per_env_runner=boards)
+        .learners(num_learners=0)
+        .training(**PRESET, vf_clip_param=float("inf"))
+        .fault_tolerance(restart_failed_env_runners=True)
+        .debugging(seed=seed, log_level="ERROR")
+    )
+    # Ray warns, past all levels of logging, of what RLlib does on purpose to start env runners again.
+    with hushed():
+        algorithm = config.build_algo()
+    # Not before, for that has set the level. What it would say of a lost env runner is said elsewhere, in one line.
+    logging.getLogger("ray.rllib").setLevel(logging.CRITICAL)
+    return algorithm
+
+
+def network_tensors(algorithm: Any) -> Tensors:
+    """Return copies of the network's weights, which are named as ``agents.networks.FlatNetwork`` has them."""
+    return {name: np.array(tensor) for name, tensor in algorithm.learner_group.get_weights()[MODULE].items()}
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Keep what is written to standard error, even past Python, from being seen."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
