@@ -35,21 +35,22 @@ def _solver(rules: Rules, seed: int) -> Policy:
 def _mcts(rules: Rules, seed: int, simulations: str = "200", *guide: str) -> Policy:
     from agents.mcts import MCTSAgent
 
-    count = _simulation_count(simulations)
+    count = _simulation_count(simulations, least=1)
     evaluator = None
     if guide:
-        if guide[0] != "ppo":
-            raise ValueError(f"mcts:SIMULATIONS can be followed by ppo:PATH, not by {':'.join(guide)!r}")
-        evaluator = _ppo(rules, seed, *guide[1:]).evaluate
+        kind, *path = guide
+        if kind not in LEARNED:
+            raise ValueError(f"mcts:SIMULATIONS can be followed by ppo:PATH or rllib:PATH, not by {':'.join(guide)!r}")
+        evaluator = LEARNED[kind](rules, seed, *path).evaluate
     return MCTSAgent(rules, count, evaluator)
 
 
-def _simulation_count(simulations: str) -> int:
+def _simulation_count(simulations: str, least: int) -> int:
     try:
         count = int(simulations)
     except ValueError:
         raise ValueError(f"mcts:SIMULATIONS needs a whole number, not {simulations!r}") from None
-    return whole_number("the number of simulations", count, 1)
+    return whole_number("the number of simulations", count, least)
 
 
 def _ppo(rules: Rules, seed: int, *path: str) -> LearnedAgent:
@@ -65,7 +66,8 @@ def _ppo(rules: Rules, seed: int, *path: str) -> LearnedAgent:
 def _openspiel(rules: Rules, seed: int, algorithm: str = "", simulations: str = "200") -> Policy:
     if algorithm != "mcts":
         raise ValueError(f"OpenSpiel's player is openspiel:mcts:SIMULATIONS; there is no openspiel:{algorithm}")
-    count = _simulation_count(simulations)
+    # With a single simulation that search looks at no move at all.
+    count = _simulation_count(simulations, least=2)
     try:
         from agents.openspiel import OpenSpielMCTSAgent
     except ImportError:
@@ -82,6 +84,10 @@ def _rllib(rules: Rules, seed: int, *path: str) -> LearnedAgent:
     return load_agent(Path(":".join(path)), rules)
 
 
+LEARNED = {"ppo": _ppo, "rllib": _rllib}
+"""The agents that can guide a search."""
+
+
 def _human(rules: Rules, seed: int) -> Policy:
     raise ValueError("a human plays in the terminal only: python agents/play.py --first human")
 
@@ -91,9 +97,8 @@ AGENTS: dict[str, Callable[..., Policy]] = {
     "greedy": _greedy,
     "solver": _solver,
     "mcts": _mcts,
-    "ppo": _ppo,
+    **LEARNED,
     "openspiel": _openspiel,
-    "rllib": _rllib,
     "human": _human,
 }
 """Agents by the first word of their spec; the words after a colon are further arguments."""
@@ -105,6 +110,7 @@ WITH_ARGUMENTS = (
     "ppo:reference",
     "rllib:PATH",
     "mcts:SIMULATIONS:ppo:PATH",
+    "mcts:SIMULATIONS:rllib:PATH",
     "openspiel:mcts:SIMULATIONS",
     "module:attribute",
 )
@@ -116,10 +122,10 @@ def make_agent(spec: str, rules: Rules, seed: int = 0) -> Policy:
 
     ``spec`` is ``random``, ``greedy``, ``solver``, ``mcts``, ``mcts:SIMULATIONS``, ``ppo:PATH`` for a trained agent
     (``ppo:reference`` for the one that comes with the project), ``rllib:PATH`` for one that RLlib trained,
-    ``mcts:SIMULATIONS:ppo:PATH`` for a search that a trained agent guides, ``openspiel:mcts:SIMULATIONS`` for
-    OpenSpiel's search, or ``module:attribute`` for an agent of your own: something that is called with ``(rules,
-    seed)`` and returns an object with ``choose(position, generator)``. All randomness of a move comes from that
-    generator; ``seed`` is for what an agent draws once.
+    ``mcts:SIMULATIONS:ppo:PATH`` or ``mcts:SIMULATIONS:rllib:PATH`` for a search that a trained agent guides,
+    ``openspiel:mcts:SIMULATIONS`` for OpenSpiel's search, or ``module:attribute`` for an agent of your own: something
+    that is called with ``(rules, seed)`` and returns an object with ``choose(position, generator)``. All randomness of
+    a move comes from that generator; ``seed`` is for what an agent draws once.
     """
     word, *rest = spec.split(":")
     if word in AGENTS:

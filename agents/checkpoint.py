@@ -25,6 +25,9 @@ CARD = "card.json"
 SCHEMA = 1
 """Counts the changes of the card's layout that older readers would misread."""
 
+LARGEST_FILE = 2**30
+"""No file of a checkpoint has more bytes."""
+
 Tensors = dict[str, NDArray[np.float32]]
 
 WANTED = "pip install -c constraints.txt -e '.[train]'"
@@ -45,7 +48,8 @@ def write_checkpoint(folder: Path, card: dict[str, Any], files: Mapping[str, Ten
         digest = hashlib.sha256(content).hexdigest()
         named[purpose] = {"name": f"{purpose}-{digest[:12]}.safetensors", "sha256": digest}
         write_atomically(folder / named[purpose]["name"], content)
-    write_atomically(folder / CARD, json.dumps({"schema": SCHEMA, **card, "files": named}, indent=2) + "\n")
+    whole_card = {"schema": SCHEMA, **card, "files": named}
+    write_atomically(folder / CARD, json.dumps(whole_card, indent=2, allow_nan=False) + "\n")
     current = {entry["name"] for entry in named.values()}
     # A writer that was killed may have left something unfinished, too.
     for old in [*folder.glob("*-????????????.safetensors"), *folder.glob("*.tmp")]:
@@ -58,17 +62,25 @@ def read_card(folder: Path) -> dict[str, Any]:
     """Return the card of a checkpoint, or raise ``BadCheckpoint``."""
     path = folder / CARD
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
+        card = json.loads(_content(path).decode("utf-8"))
     except FileNotFoundError:
         what = "is not the folder of a trained agent" if folder.is_dir() else "is no folder"
         raise BadCheckpoint(f"{folder} {what}: there is no {path}") from None
-    except (OSError, ValueError) as wrong:
+    except (OSError, ValueError, RecursionError) as wrong:
         raise BadCheckpoint(f"{path} cannot be read: {wrong}") from None
     if not isinstance(card, dict) or not isinstance(card.get("files"), dict):
         raise BadCheckpoint(f"{path} is no card of a trained agent")
     if card.get("schema") != SCHEMA:
         raise BadCheckpoint(f"{path} has schema {card.get('schema')!r}; this version reads schema {SCHEMA}")
     return card
+
+
+def _content(path: Path) -> bytes:
+    """Return what is in a file; a pipe or a device, which might never end, is none."""
+    size = path.stat().st_size
+    if not path.is_file() or size > LARGEST_FILE:
+        raise OSError(f"it is no file of at most {LARGEST_FILE:,} bytes")
+    return path.read_bytes()
 
 
 def card_of_game(game: GameSpec, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +125,7 @@ def read_tensors(folder: Path, card: dict[str, Any], purpose: str) -> Tensors:
         raise BadCheckpoint(f"{folder / CARD} names no file of {purpose}")
     path = folder / name
     try:
-        content = path.read_bytes()
+        content = _content(path)
     except (OSError, ValueError) as wrong:
         raise BadCheckpoint(f"{path} cannot be read: {wrong}") from None
     if hashlib.sha256(content).hexdigest() != entry.get("sha256"):

@@ -59,7 +59,14 @@ def card_of_network(kind: str, observer: Observer | MoveObserver, layers: Sequen
 
 def load_agent(folder: Path, rules: Rules) -> LearnedAgent:
     """Return the agent of a checkpoint for ``rules``; raises ``BadCheckpoint`` that names what does not fit."""
-    made, observer, tensors = read_network(folder, read_card(folder), rules)
+    card = read_card(folder)
+    try:
+        made, observer, tensors = read_network(folder, card, rules)
+    except BadCheckpoint:
+        # Whoever trains in the folder may have replaced the files since the card was read.
+        if (newer := read_card(folder)) == card:
+            raise
+        made, observer, tensors = read_network(folder, newer, rules)
     return LearnedAgent(rules, made(observer, tensors))
 
 
@@ -72,7 +79,7 @@ def read_network(folder: Path, card: dict[str, Any], rules: Rules) -> tuple[Any,
         made = NETWORKS[card["network"]["kind"]]
         observer: Any = made.make_observer(rules, bool(card["observation"]["lookahead"]))
         described = card_of_network(made.kind, observer, layers)
-    except (KeyError, TypeError, ValueError) as wrong:
+    except (KeyError, TypeError, ValueError, OverflowError) as wrong:
         raise BadCheckpoint(f"the card in {folder} does not describe its network: {wrong!r}") from None
     for part, here in described.items():
         if card[part] != here:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import Position, Rules, any_legal, count_legal, flattened, put_rows, take_rows
+from numduel_env.rules import Position, Rules, any_legal, flattened, put_rows, take_rows
 from numduel_env.sampling import random_legal
 
 Evaluator = Callable[[Position], tuple[NDArray[Any], NDArray[Any]]]
@@ -204,7 +204,7 @@ class Trees:
         self.child[node[rows], actions] = child
         known = np.flatnonzero(child >= 0)
         fate[rows[known], actions[known]] = TURNED[self.node_fate[child[known]]]
-        replies = count_legal(rules.legal(after))
+        replies = rules.legal(after).sum(-1)
         ends = np.flatnonzero(replies == 0)
         if len(ends):
             worth = -np.sign(rules.value(take_rows(after, ends)))

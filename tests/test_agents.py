@@ -12,6 +12,7 @@ from agents import AGENTS, make_agent
 from agents.greedy import GreedyAgent
 from agents.mcts import MCTSAgent
 from numduel_env import GAMES, random_legal
+from numduel_env.rules import any_legal
 from numduel_env.solvers import solver_for
 from tests.test_sixth_game import Subtraction
 from tests.variants import each, each_game, each_variant
@@ -86,6 +87,15 @@ def test_agents_keep_the_protocol(game, params, spec, shape):
             break
         # Random moves, so that no perfect opening ends the game at once.
         position = rules.play(position, random_legal(legal, generator))
+
+
+@pytest.mark.parametrize("size", [1, 5, 8, 31, 32, 49, 70])
+def test_any_legal_is_any(size):
+    generator = np.random.default_rng(size)
+    for shape in ((), (0,), (1,), (10,), (4, 3), (2, 3, 4)):
+        mask = generator.random((*shape, size)) < 1 / size
+        with np.errstate(all="raise"):
+            np.testing.assert_array_equal(any_legal(mask), mask.any(-1))
 
 
 @pytest.mark.parametrize("spec", ["greedy", "mcts:20"])
@@ -286,7 +296,7 @@ def test_openspiels_search_needs_a_name_and_a_number():
         ("openspiel", "openspiel:mcts:SIMULATIONS"),
         ("openspiel:alphazero", "there is no openspiel:alphazero"),
         ("openspiel:mcts:x", "mcts:SIMULATIONS needs a whole number, not 'x'"),
-        ("openspiel:mcts:0", "the number of simulations must be an integer of at least 1, not 0"),
+        ("openspiel:mcts:1", "the number of simulations must be an integer of at least 2, not 1"),
         ("openspiel:mcts:5:6", "does not take"),
     ]:
         with pytest.raises(ValueError, match=reason):

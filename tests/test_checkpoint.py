@@ -15,7 +15,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from agents import make_agent
-from agents.checkpoint import BadCheckpoint, card_of_game, read_card, read_tensors, write_checkpoint
+from agents.checkpoint import LARGEST_FILE, BadCheckpoint, card_of_game, read_card, read_tensors, write_checkpoint
 from agents.learned import card_of_network, load_agent
 from agents.networks import NETWORKS
 from numduel_env import GAMES
@@ -128,6 +128,12 @@ def flip_a_bit(folder):
     path.write_bytes(content)
 
 
+def replaced(path, make):
+    """Put something else in the place of a file."""
+    path.unlink()
+    make(path)
+
+
 class Bomb:
     def __reduce__(self):
         return os.mkdir, ("exploded",)
@@ -138,6 +144,9 @@ DAMAGE = {
     "a card that is no JSON": (lambda f: (f / "card.json").write_text("{"), "cannot be read"),
     "a card that is no object": (lambda f: (f / "card.json").write_text("[1]"), "is no card"),
     "a pickled card": (lambda f: (f / "card.json").write_bytes(pickle.dumps(Bomb())), "cannot be read"),
+    "a card of many brackets": (lambda f: (f / "card.json").write_text("[" * 100_000), "cannot be read"),
+    "a card in another code": (lambda f: (f / "card.json").write_bytes(b"\xff\xfe"), "cannot be read"),
+    "a folder for a card": (lambda f: replaced(f / "card.json", Path.mkdir), "cannot be read"),
     "another schema": (lambda f: rewrite(f, lambda c: c.update(schema=99)), "schema 99"),
     "no game": (lambda f: rewrite(f, lambda c: c.pop("game")), "names no game"),
     "an unknown game": (lambda f: rewrite(f, lambda c: c["game"].update(name="go")), "there is no game 'go'"),
@@ -149,7 +158,11 @@ DAMAGE = {
     "another activation": (lambda f: rewrite(f, lambda c: c["network"].update(activation="tanh")), "tanh"),
     "another layout": (lambda f: rewrite(f, lambda c: c["observation"].update(layout={"pool": 9})), "'pool': 9"),
     "other layers": (lambda f: rewrite(f, lambda c: c["network"].update(layers=[8, 5])), "do not fit the card"),
+    "endless layers": (lambda f: rewrite(f, lambda c: c["network"].update(layers=[1e999])), "OverflowError"),
     "no file": (lambda f: weights_of(f).unlink(), "cannot be read"),
+    "a pipe": (lambda f: replaced(weights_of(f), os.mkfifo), "it is no file"),
+    "a device": (lambda f: replaced(weights_of(f), lambda path: path.symlink_to("/dev/zero")), "it is no file"),
+    "a file too large": (lambda f: os.truncate(weights_of(f), LARGEST_FILE + 1), "it is no file of at most"),
     "no file named": (lambda f: rewrite(f, lambda c: c["files"].clear()), "names no file of weights"),
     "a file elsewhere": (lambda f: rewrite(f, lambda c: c["files"]["weights"].update(name="../x")), "names no file"),
     "a truncated file": (truncate, "SHA-256"),
@@ -195,6 +208,34 @@ def test_whatever_the_weights_moves_are_legal(kind, tmp_path):
         likelihood, value = agent.evaluate(position)
     assert np.isfinite(value).all() and likelihood.sum() == pytest.approx(1)
     assert not likelihood[~rules.legal(position)].any()
+
+
+def test_a_checkpoint_that_is_replaced_meanwhile_is_read_anew(tmp_path, monkeypatch):
+    """Whoever reads beside a trainer may have read the card just before its files were replaced."""
+    write_agent(tmp_path, seed=0)
+    rules = GAMES["divider-duel"].make_rules()
+    replaced_once = []
+
+    def read_and_replace(folder):
+        card = read_card(folder)
+        if not replaced_once:
+            replaced_once.append(card)
+            write_agent(tmp_path, seed=1)
+        return card
+
+    monkeypatch.setattr("agents.learned.read_card", read_and_replace)
+    agent = load_agent(tmp_path, rules)
+    assert replaced_once[0] != read_card(tmp_path)
+    monkeypatch.undo()
+    position = rules.initial((1,))
+    np.testing.assert_array_equal(agent.evaluate(position)[0], load_agent(tmp_path, rules).evaluate(position)[0])
+
+
+def test_what_is_not_json_is_not_written(tmp_path):
+    before = write_agent(tmp_path)
+    with pytest.raises(ValueError, match="JSON"):
+        write_checkpoint(tmp_path, {"kept": float("nan")}, {})
+    assert read_card(tmp_path) == before
 
 
 def test_an_agent_of_another_game_is_refused(tmp_path):

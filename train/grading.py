@@ -17,9 +17,6 @@ from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
 
 GRADED_POSITIONS = 10_000
-SHORT_WALK = 5_000
-"""A walk of so many positions is made at every grading; a longer one only where no mistake has been found elsewhere."""
-
 QUICK_DUELS, FINAL_DUELS = 200, 1_000
 SEED = 0
 """Of the positions and duels of an evaluation, whatever seed trained the learner: so all learners can be compared."""
@@ -29,9 +26,12 @@ GRADING_SEED = 1
 
 
 class Grade(NamedTuple):
-    """How a learner plays: ``kept`` on random positions, mistakes on the graded positions and in a walk, if made."""
+    """How a learner plays: ``kept`` on random positions, mistakes on the graded positions and in a walk, if made.
 
-    kept: float
+    ``kept`` is None where every random position is lost.
+    """
+
+    kept: float | None
     mistakes: int
     walked: int | None
 
@@ -59,20 +59,20 @@ class Grader:
             unfinished = np.flatnonzero(~rules.over(judge.positions))
             if len(unfinished) <= BUDGET:
                 self._all = Examination(judge, take_rows(judge.positions, unfinished))
-        self._walks_are_short = True
+        # A walk that was too long is tried again when the learner makes half as many mistakes: it meets fewer lines.
+        self._most_mistakes = float("inf")
 
-    def grade(self, agent: LearnedAgent) -> Grade:
-        """Return how the learner plays now."""
+    def grade(self, agent: LearnedAgent, best: Grade | None = None) -> Grade:
+        """Return how the learner plays now; every line is walked unless it plays worse than the ``best`` so far."""
         kept, mistakes = self._random.marks(agent)
         if self._all is not self._random:
             mistakes = self._all.marks(agent)[1]
         walked = None
-        if self._walks_are_short or not mistakes:
+        if mistakes <= min(best.mistakes if best else mistakes, self._most_mistakes):
             try:
-                grades = walk(agent, self.judge, BUDGET if not mistakes else SHORT_WALK)
-                walked = sum(grade.thrown + grade.spoiled for grade in grades)
+                walked = sum(grade.thrown + grade.spoiled for grade in walk(agent, self.judge))
             except WalkTooLong:
-                self._walks_are_short = False
+                self._most_mistakes = mistakes / 2
         return Grade(kept, mistakes, walked)
 
 
@@ -97,16 +97,16 @@ class Examination:
         self.good = (values == best[:, None])[asked]
         self._seen: Any = None
 
-    def marks(self, agent: LearnedAgent) -> tuple[float, int]:
+    def marks(self, agent: LearnedAgent) -> tuple[float | None, int]:
         """Return the share of the positions in which the agent chooses a good move, and the number of the others.
 
-        All agents that are examined must see positions in the same way.
+        Of no position there is no share. All agents that are examined must see positions in the same way.
         """
         if self._seen is None:
             self._seen = agent.network.see(self.position, self.legal)
         chosen = agent.choose_seen(self._seen, self.legal)
         keeps = self.good[np.arange(len(chosen)), chosen]
-        return float(keeps.mean()), int((~keeps).sum())
+        return float(keeps.mean()) if len(keeps) else None, int((~keeps).sum())
 
 
 def score_against(name: str, agent: LearnedAgent, duels: int, openings: int = 0) -> list[float]:

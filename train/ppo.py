@@ -12,28 +12,27 @@ train/evaluate.py and agents/play.py.
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import shlex
+import os
 import sys
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from agents import make_agent
 from agents.checkpoint import WANTED, BadCheckpoint, card_of_game, read_tensors
 from agents.learned import LearnedAgent, card_of_network, read_network
 from agents.networks import MoveNetwork
-from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game, flag, politely
+from numduel_env.commandline import politely
 from numduel_env.files import write_atomically
-from numduel_env.games import GameSpec
 from numduel_env.observation import MoveObserver
 from numduel_env.solvers import Solver
 from numduel_env.vector import NumduelVectorEnv
-from train.grading import Grader, evaluate, judge_of, tables
+from train.grading import Grader, evaluate, judge_of
 from train.pool import Pool
 from train.record import Record, history
-from train.run import invitation, new_folder, occupied, restore, resumed_game, unfinished_card, versions
+from train.run import LOGS, new_folder, restore, run_in, session, summary, unfinished_card
+from train.task import RunArguments, Task, asked_task, make_parser, option
 
 PROGRAM = "train/ppo.py"
 
@@ -52,40 +51,27 @@ LAYERS = [64, 64]
 RANDOM_OPENINGS = 0.5  # else a learner sees only the lines it prefers, and in Factor Chain nothing but the first move
 DEFAULT_PLIES = 1_000_000
 OPPONENTS = ("self", "pool", "random", "greedy", "solver")
+NEEDED = ("matplotlib.figure", "safetensors.numpy", "sb3_contrib", "threadpoolctl", "torch.utils.tensorboard", "tqdm")
 PACKAGES = ("gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch")  # their versions stand on the card
-MOST_MINUTES = 1_000_000
-LARGEST_SEED = 2**31  # what PyTorch and NumPy take leaves room for the plies of a run that goes on
-CHANGEABLE = ("plies", "minutes", "device")  # when a run goes on
-
-
-def option(text: str, default: Any = None, **more: Any) -> Any:
-    """Return a field of the arguments; ``text`` ({} stands for the default) and ``more`` are for the command line."""
-    return field(default=default, metadata={"help": text, **more})
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(RunArguments):
     """What a run can be told, besides the game's own parameters."""
 
-    game: str | None = option("the game's name: see python -m numduel_env games")
-    opponent: str = option("whom to learn against ({}); pool: snapshots of itself", "self", choices=OPPONENTS)
     plies: int | None = option(
-        f"learn from so many plies, in whole updates ({DEFAULT_PLIES:,}, or with --minutes no limit)", type=int
+        f"learn from so many plies, in whole updates ({DEFAULT_PLIES:,}, or with --minutes no limit)",
+        changeable=True,
+        type=int,
     )
-    minutes: float | None = option("learn for so long, in all the sessions of a run (no limit)", type=float)
     seed: int = option("the same seed and number of plies learn the same ({})", 0, type=int)
-    device: str = option("where the network learns, as torch names it ({})", "cpu")
-    out: str | None = option("the folder to write, new or empty (runs/GAME-TIME)", metavar="FOLDER")
-    resume: str | None = option("go on with the unfinished run in this folder", metavar="FOLDER")
+    opponent: str = option("whom to learn against ({}); pool: snapshots of itself", "self", choices=OPPONENTS)
+    device: str = option("where the network learns, as torch names it ({})", "cpu", changeable=True)
 
     def __post_init__(self) -> None:
-        """Refuse what no run can be told."""
+        super().__post_init__()
         if self.plies is not None and self.plies < 1:
             raise ValueError(f"--plies must be at least 1, not {self.plies}")
-        if not 0 <= self.seed <= LARGEST_SEED:
-            raise ValueError(f"--seed must be from 0 to {LARGEST_SEED:,}, not {self.seed}")
-        if self.minutes is not None and not 0 < self.minutes <= MOST_MINUTES:
-            raise ValueError(f"--minutes must be positive and at most {MOST_MINUTES:,}, not {self.minutes}")
         if self.opponent not in OPPONENTS:
             raise ValueError(f"--opponent must be one of {', '.join(OPPONENTS)}, not {self.opponent}")
 
@@ -102,94 +88,48 @@ class Arguments:
         return float("inf") if self.minutes is None else 60 * self.minutes
 
 
-class Task(NamedTuple):
-    """What a command line asks for; ``card`` is that of the run which is to go on, if one is."""
-
-    arguments: Arguments
-    game: GameSpec
-    params: dict[str, Any]
-    card: dict[str, Any] | None
-
-
-def make_parser() -> OneLineParser:
-    """Return the command line's parser; what was not typed stays out of its answer, but for the game's parameters."""
-    parser = OneLineParser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for told in fields(Arguments):
-        metadata = dict(told.metadata)
-        text = metadata.pop("help").format(told.default)
-        parser.add_argument(flag(told.name), default=argparse.SUPPRESS, help=text, **metadata)
-    add_parameter_flags(parser)
-    return parser
-
-
-def asked_task(parser: argparse.ArgumentParser) -> Task:
-    """Return what the command line asks for; wrong input ends the program."""
-    typed = parser.parse_args()
-    known = {told.name for told in fields(Arguments)}
-    chosen = {name: value for name, value in vars(typed).items() if name in known}
-    try:
-        if "resume" in chosen:
-            return resumed_task(parser, typed, chosen)
-        if "game" not in chosen:
-            raise ValueError("--game or --resume is required")
-        game, params = chosen_game(parser, typed)
-        return Task(Arguments(**chosen | {"game": game.name}), game, params, None)
-    except ValueError as wrong:
-        parser.error(str(wrong))
-
-
-def resumed_task(parser: argparse.ArgumentParser, typed: argparse.Namespace, chosen: dict[str, Any]) -> Task:
-    """Return the task of a run that goes on; only its budget and device may change."""
-    place = chosen["resume"]
-    card = unfinished_card(Path(place), PROGRAM)
-    game, params = resumed_game(parser, typed, card)
-    try:
-        saved = Arguments(**card["arguments"])
-    except (TypeError, ValueError) as wrong:
-        raise BadCheckpoint(f"the card in {place} does not say how it was trained: {wrong}") from None
-    for name in sorted(chosen.keys() - {"game", "resume", *CHANGEABLE}):
-        if chosen[name] != getattr(saved, name):
-            raise ValueError(f"{place} has {flag(name)} {getattr(saved, name)}, which cannot change now")
-    changes = {name: chosen[name] for name in ("resume", *CHANGEABLE) if name in chosen}
-    return Task(replace(saved, **changes), game, params, card)
-
-
 def main() -> int:
     """Learn and report."""
-    parser = make_parser()
-    task = asked_task(parser)
+    parser = make_parser(PROGRAM, __doc__, Arguments)
+    task = asked_task(parser, parser.parse_args(), Arguments, lambda place: unfinished_card(Path(place), PROGRAM))
     try:
         # All that is needed on the way, so that nothing is missing in the end.
-        for module in ("matplotlib.figure", "safetensors.numpy", "sb3_contrib", "torch.utils.tensorboard"):
+        for module in NEEDED:
             importlib.import_module(module)
     except ImportError as missing:
         print(f"training needs {missing.name or missing}, which is not installed: {WANTED}", file=sys.stderr)
         return 1
     import torch
+    from threadpoolctl import threadpool_limits
 
     args, game = task.arguments, task.game
     try:
         torch.zeros(1, device=args.device).cpu()
-    except (RuntimeError, AssertionError, TypeError) as wrong:
+    except (RuntimeError, AssertionError, TypeError, ImportError) as wrong:
         parser.error(f"--device {args.device} cannot be used: {str(wrong).splitlines()[0]}")
     judge = judge_of(game.make_rules(**task.params))
     if judge is None and args.opponent == "solver":
         parser.error("--opponent solver needs a game that can be solved")
+    if (needed := bytes_of_update(task)) > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
+        parser.error(f"a game of this size needs {needed / 1e9:.0f} GB of memory, and there are {memory / 1e9:.0f}")
     try:
         folder = Path(args.resume) if args.resume else new_folder(args.out, game.name)
-        with occupied(folder):
-            try:
-                return train(task, folder, judge)
-            except KeyboardInterrupt:
-                print(f"stopped; to go on: python {PROGRAM} --resume {shlex.quote(str(folder))}", file=sys.stderr)
-                return 130
+        # Networks and games as small as these are no faster on more threads, and much slower where cores are busy.
+        with threadpool_limits(1):
+            return run_in(folder, PROGRAM, lambda: train(task, folder, judge))
     except BadCheckpoint as wrong:
         parser.error(str(wrong))
 
 
-def train(task: Task, folder: Path, judge: Solver | None) -> int:
-    """Learn in ``folder``, and report; raises ``BadCheckpoint`` if the run that is to go on cannot."""
-    import torch
+def bytes_of_update(task: Task) -> int:
+    """Return how much memory the plies of one update take: all moves of all positions, twice in Stable-Baselines3."""
+    rules = task.game.make_rules(**task.params)
+    of_position = len(rules.numbers) * (1 + MoveObserver(rules).size) * 4
+    return 2 * BOARDS * int(PRESET["n_steps"]) * of_position
+
+
+def train(task: Task, folder: Path, judge: Solver | None) -> str:
+    """Learn in ``folder``, and return what to say; raises ``BadCheckpoint`` if the run that is to go on cannot."""
     from sb3_contrib import MaskablePPO
 
     from train.curve import draw_curve
@@ -197,8 +137,6 @@ def train(task: Task, folder: Path, judge: Solver | None) -> int:
     from train.sb3 import MoveVectorEnv
     from train.watch import Budget, Watch
 
-    # Networks as small as these learn no faster on more threads.
-    torch.set_num_threads(1)
     args, game, params, before = task
     rules = game.make_rules(**params)
     observer = MoveObserver(rules)
@@ -220,21 +158,20 @@ def train(task: Task, folder: Path, judge: Solver | None) -> int:
         "program": PROGRAM,
         "arguments": asdict(args),
         "preset": preset,
-        "versions": versions(PACKAGES),
         **history(before),
     }
     record = Record(card, Grader(judge) if judge else None)
     watch = Watch(folder, record, observer, pool, Budget(args.most_plies, args.most_seconds))
-    # A run that goes on throws other dice than those that it has thrown already.
-    seed = args.seed + watch.plies
+    now = session(watch.plies, args.seed, args.device, PACKAGES)
+    card["sessions"] = [*card["sessions"], now]
     model = MaskablePPO(
         MovePolicy,
-        MoveVectorEnv(boards, seed),
+        MoveVectorEnv(boards, now["seed"]),
         gamma=gamma,
         policy_kwargs={"facts": observer.size, "layers": LAYERS},
-        seed=seed,
+        seed=now["seed"],
         device=args.device,
-        tensorboard_log=str(folder / "tensorboard"),
+        tensorboard_log=str(folder / LOGS),
         **PRESET | {"learning_rate": lambda _: PRESET["learning_rate"] * watch.warmth},
     )
     if before:
@@ -256,13 +193,7 @@ def train(task: Task, folder: Path, judge: Solver | None) -> int:
     title = f"{game.name}, {args.opponent}, seed {args.seed}"
     write_atomically(folder / "curve.png", draw_curve(card["curve"], title))
     watch.save(finished=True)
-    print(f"\n{game.name}: {watch.plies:,} plies in {watch.seconds:.0f} s, against {args.opponent}")
-    if judge:
-        print("The weights are the best of the run, chosen by the solver's grade.")
-    print(f"\n{tables(card['evaluation'])}\n")
-    print(f"{folder}: card.json, weights, curve.png, tensorboard")
-    print(invitation(game.name, params, f"ppo:{folder}"))
-    return 0
+    return summary(card, params, f"{folder}: card.json, weights, curve.png, {LOGS}", f"ppo:{folder}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from agents.checkpoint import BadCheckpoint, Tensors
 from agents.learned import LearnedAgent
 from train.grading import QUICK_DUELS, Grade, Grader, score_against
 
+LARGEST = 2**62
+"""No number on a card is beyond this."""
+
 
 class Record:
     """The curve and the best weights of a run; the ``curve`` and the ``grade`` on its ``card`` are kept up to date.
@@ -23,7 +26,7 @@ class Record:
     def add(self, weights: Tensors, agent: LearnedAgent, plies: int, seconds: float) -> dict[str, float]:
         """Grade what has been learned so far, keep the weights if they are the best, and return what to show."""
         against_random = sum(score_against("random", agent, QUICK_DUELS)) / 2
-        grade = self.grader.grade(agent) if self.grader else None
+        grade = self.grader.grade(agent, self.grade) if self.grader else None
         if self.best is None or grade is None or self.grade is None or grade.matches(self.grade):
             self.best, self.grade = weights, grade
             self.card["grade"] = grade._asdict() if grade else None
@@ -42,18 +45,22 @@ class Record:
 def history(before: dict[str, Any] | None) -> dict[str, Any]:
     """Return what a card says of progress, for a new run, or for one that goes on from the card ``before``."""
     if before is None:
-        return {"progress": {"plies": 0, "seconds": 0.0, "finished": False}, "curve": [], "grade": None}
-    return {part: before[part] for part in ("progress", "curve", "grade")}
+        progress = {"plies": 0, "seconds": 0.0, "finished": False}
+        return {"progress": progress, "curve": [], "grade": None, "sessions": []}
+    return {part: before[part] for part in ("progress", "curve", "grade", "sessions")}
 
 
 def check_record(card: dict[str, Any], place: Any) -> None:
-    """Raise ``BadCheckpoint`` unless the progress, the curve and the grade on a card are what a run writes."""
+    """Raise ``BadCheckpoint`` unless what ``history`` takes from a card is what a run writes."""
 
     def number(value: Any, kinds: Any) -> bool:
-        return isinstance(value, kinds) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
     def share(value: Any) -> bool:
         return number(value, int | float) and value <= 1
+
+    def share_or_none(value: Any) -> bool:
+        return value is None or share(value)
 
     progress, curve, grade = (card.get(part) for part in ("progress", "curve", "grade"))
     fits = {
@@ -66,7 +73,7 @@ def check_record(card: dict[str, Any], place: Any) -> None:
             isinstance(point, dict)
             and number(point.get("plies"), int)
             and share(point.get("random"))
-            and (point.get("kept", "") is None or share(point.get("kept")))
+            and share_or_none(point.get("kept", ""))
             for point in curve
         ),
         "grade": "grade" in card
@@ -75,11 +82,12 @@ def check_record(card: dict[str, Any], place: Any) -> None:
             or (
                 isinstance(grade, dict)
                 and set(grade) == set(Grade._fields)
-                and share(grade["kept"])
+                and share_or_none(grade["kept"])
                 and number(grade["mistakes"], int)
                 and (grade["walked"] is None or number(grade["walked"], int))
             )
         ),
+        "sessions": isinstance(card.get("sessions"), list),
     }
     for part, whole in fits.items():
         if not whole:

@@ -13,11 +13,12 @@ what RLlib has pickled, so go on only with runs of your own. docs/scaling.md tel
 
 from __future__ import annotations
 
-import argparse
 import os
+import signal
 import sys
 import time
 import warnings
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,63 +26,52 @@ import numpy as np
 from agents.checkpoint import BadCheckpoint, Tensors, card_of_game, rules_of
 from agents.learned import LearnedAgent, card_of_network
 from agents.networks import FlatNetwork
-from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game, flag, politely
-from numduel_env.games import GameSpec
+from numduel_env.commandline import politely
 from numduel_env.observation import Observer
 from numduel_env.solvers import Solver
-from train.grading import Grader, evaluate, judge_of, tables
+from train.grading import Grader, evaluate, judge_of
 from train.record import Record, history
-from train.run import invitation, resumed_game, versions
+from train.run import run_in, session, summary
+from train.task import RunArguments, Task, asked_task, make_parser, option
 
 if TYPE_CHECKING:
     from train.rllib_run import Run
 
 PROGRAM = "train/rllib.py"
 WANTED = "pip install -c constraints-rllib.txt -e '.[rllib]'"
-
-DEFAULTS: dict[str, Any] = {"minutes": 3.0, "env_runners": 1, "address": None, "seed": 0, "out": None}
-CHANGEABLE = ("minutes", "env_runners", "address")  # when a run goes on
+MOST_ENV_RUNNERS = 10_000
 
 SAVE_SECONDS = 5.0
 """So often, about, the learner is graded and saved: a run that is killed loses no more than this."""
 
 
-def make_parser() -> OneLineParser:
-    """Return the command line's parser; what was not typed is None."""
-    parser = OneLineParser(prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", help="the game's name: see python -m numduel_env games")
-    parser.add_argument("--minutes", type=float, help="learn for so long, in all the sessions of a run (3)")
-    parser.add_argument("--env-runners", type=int, metavar="N", help="so many processes play; 0: this one does (1)")
-    parser.add_argument("--address", help="HOST:PORT of a running Ray cluster, or auto (start Ray on this machine)")
-    parser.add_argument("--seed", type=int, help="of everything that is random (0)")
-    parser.add_argument("--out", metavar="PLACE", help="the folder or URI to write, new or empty (runs/GAME-TIME)")
-    parser.add_argument("--resume", metavar="PLACE", help="go on with the unfinished run in this folder or at this URI")
-    add_parameter_flags(parser)
-    return parser
+@dataclass(frozen=True)
+class Arguments(RunArguments):
+    """What a run can be told, besides the game's own parameters."""
 
+    minutes: float = option("learn for so long, in all the sessions of a run ({})", 3.0, changeable=True, type=float)
+    out: str | None = option("the folder or URI to write, new or empty (runs/GAME-TIME)", metavar="PLACE")
+    resume: str | None = option(
+        "go on with the unfinished run in this folder or at this URI", changeable=True, metavar="PLACE"
+    )
+    env_runners: int = option(
+        "so many processes play; 0: this one does ({})", 1, changeable=True, type=int, metavar="N"
+    )
+    address: str = option(
+        "HOST:PORT of a running Ray cluster, auto: the one of this machine, local: start Ray here ({})",
+        "local",
+        changeable=True,
+    )
 
-def checked(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a run, or raise a ``ValueError`` for what no run can be told."""
-    if not 0 < arguments["minutes"] < float("inf"):
-        raise ValueError(f"--minutes must be positive, not {arguments['minutes']}")
-    for name in ("env_runners", "seed"):
-        if arguments[name] < 0:
-            raise ValueError(f"{flag(name)} must be at least 0, not {arguments[name]}")
-    return arguments
-
-
-def resumed_arguments(
-    parser: argparse.ArgumentParser, typed: argparse.Namespace, card: dict[str, Any]
-) -> tuple[dict[str, Any], GameSpec, dict[str, Any]]:
-    """Return the arguments, game and parameters of a run that goes on; only time and machines may change."""
-    game, params = resumed_game(parser, typed, card)
-    arguments = {name: card["arguments"].get(name, default) for name, default in DEFAULTS.items()}
-    for name, saved in arguments.items():
-        value = getattr(typed, name)
-        if value not in (None, saved) and name not in CHANGEABLE:
-            raise BadCheckpoint(f"{typed.resume} has {flag(name)} {saved}, which cannot change now")
-        arguments[name] = saved if value is None else value
-    return checked(arguments), game, params
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.env_runners <= MOST_ENV_RUNNERS:
+            raise ValueError(f"--env-runners must be from 0 to {MOST_ENV_RUNNERS:,}, not {self.env_runners}")
+        host, _, port = self.address.rpartition(":")
+        if self.address not in ("auto", "local") and (
+            not host or "/" in host or not port.isdecimal() or int(port) > 65535
+        ):
+            raise ValueError(f"--address must be HOST:PORT, auto or local, not {self.address}")
 
 
 class Training:
@@ -114,6 +104,10 @@ class Training:
                 if now - saved >= SAVE_SECONDS or spent == 1 or self.record.best is None:
                     self.card["progress"] = {"plies": plies, "seconds": round(seconds, 2), "finished": False}
                     bar.set_postfix_str(self.check(), refresh=False)
+                    try:
+                        self.run.copy()
+                    except BadCheckpoint as wrong:
+                        bar.write(f"saved here only: {wrong}")
                     saved = time.perf_counter()
                 bar.n, bar.total = plies, int(plies / spent)
                 bar.refresh()
@@ -138,72 +132,79 @@ class Training:
 
 def main() -> int:
     """Learn and report."""
-    parser = make_parser()
+    parser = make_parser(PROGRAM, __doc__, Arguments)
     typed = parser.parse_args()
     # Before Ray is imported: it counts its users unless told not to.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     warnings.simplefilter("ignore")
     try:
         import ray
-        import torch
+        import torch  # noqa: F401 - RLlib would miss it only later
+        from threadpoolctl import threadpool_limits
 
-        from train.rllib_algorithm import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS, make_algorithm, start_ray
-        from train.rllib_run import PACKAGES, Run
+        from train.rllib_algorithm import NoRay, start_ray
+        from train.rllib_run import Run
     except ImportError as missing:
         print(f"training with RLlib needs {missing.name}, which is not installed: {WANTED}", file=sys.stderr)
         return 1
-    card: dict[str, Any] | None = None
-    best: Tensors | None = None
-    try:
-        if typed.resume is not None:
-            run, card = Run.resume(typed.resume, PROGRAM)
-            arguments, game, params = resumed_arguments(parser, typed, card)
-        elif typed.game is None:
-            raise ValueError("--game or --resume is required")
-        else:
-            game, params = chosen_game(parser, typed)
-            told = {name: getattr(typed, name) for name in DEFAULTS}
-            arguments = checked({name: DEFAULTS[name] if told[name] is None else told[name] for name in DEFAULTS})
-        start_ray(arguments["address"], arguments["env_runners"])
-        if card is None:
-            run = Run.begin(arguments["out"], game.name)
-        so_far = history(card)
-        # A run that goes on would else repeat the openings it began with.
-        seed = arguments["seed"] + so_far["progress"]["plies"]
-        algorithm = make_algorithm(game, params, arguments["env_runners"], seed)
-        if card:
-            best = run.restore(algorithm, card)
-    except (ValueError, ConnectionError) as wrong:
-        parser.error(str(wrong))
-    # Networks as small as these learn no faster on more threads.
-    torch.set_num_threads(1)
+    resumed: Run | None = None
 
+    def card_of(place: str) -> dict[str, Any]:
+        nonlocal resumed
+        resumed, card = Run.resume(place, PROGRAM)
+        return card
+
+    task = asked_task(parser, typed, Arguments, card_of)
+    args = task.arguments
+    try:
+        start_ray(args.address, args.env_runners)
+        run = resumed.settled(task.game.name) if resumed else Run.begin(args.out, task.game.name)
+        # Whoever ends a job on a cluster asks like this first; Ray would answer with a stack trace.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # Networks as small as these learn no faster on more threads.
+        with threadpool_limits(1):
+            return run_in(run.folder, PROGRAM, lambda: train(task, run))
+    except (BadCheckpoint, NoRay) as wrong:
+        parser.error(str(wrong))
+    finally:
+        ray.shutdown()
+
+
+def train(task: Task, run: Run) -> str:
+    """Learn, and return what to say; raises ``BadCheckpoint`` if the run that is to go on cannot."""
+    from train.rllib_algorithm import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS, make_algorithm
+    from train.rllib_run import PACKAGES
+
+    args, game, params, before = task
+    so_far = history(before)
+    now = session(so_far["progress"]["plies"], args.seed, "cpu", PACKAGES)
+    algorithm = make_algorithm(game, params, args.env_runners, now["seed"])
+    best = run.restore(algorithm, before) if before else None
     rules = game.make_rules(**params)
     card = {
         "game": card_of_game(game, params),
         **card_of_network(FlatNetwork.kind, Observer(rules, lookahead=True), LAYERS),
         "program": PROGRAM,
-        "arguments": arguments,
+        "arguments": asdict(args),
         "preset": {"boards": BOARDS, "random_openings": RANDOM_OPENINGS, **PRESET},
-        "versions": versions(PACKAGES),
         **so_far,
-        "rllib": card["rllib"] if card else None,
+        "sessions": [*so_far["sessions"], now],
+        "rllib": before["rllib"] if before else None,
     }
     judge = judge_of(rules)
     training = Training(algorithm, run, card, judge, best)
-    training.learn(60 * arguments["minutes"])
+    training.learn(60 * args.minutes)
     assert training.record.best is not None
     best_network = FlatNetwork(training.observer, training.record.best)
     card["evaluation"] = evaluate(LearnedAgent(rules, best_network), judge)
     card["progress"]["finished"] = True
     training.save()
     algorithm.stop()
-    ray.shutdown()
-    progress = card["progress"]
-    print(f"\n{game.name}: {progress['plies']:,} plies in {progress['seconds']:.0f} s of learning")
-    print(f"\n{tables(card['evaluation'])}\n\n{run}: card.json, weights, {card['rllib']}")
-    print(invitation(game.name, params, f"rllib:{run.folder}"))
-    return 0
+    try:
+        run.copy()
+    except BadCheckpoint as wrong:
+        raise BadCheckpoint(f"{wrong}; all of the run is in {run.folder}") from None
+    return summary(card, params, f"{run}: card.json, weights, {card['rllib']}", f"rllib:{run.folder}")
 
 
 if __name__ == "__main__":

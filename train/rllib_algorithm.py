@@ -45,56 +45,81 @@ HTTP2_SETTINGS = b"\x04"
 HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + HTTP2_SETTINGS + b"\0\0\0\0\0"
 
 
-def start_ray(address: str | None, env_runners: int) -> None:
-    """Start Ray on this machine or join a cluster; raises ``ConnectionError`` if there is none at the address."""
+class NoRay(RuntimeError):  # noqa: N818 - it says what is the matter
+    """Ray cannot be joined, or cannot start what a run needs; the message says what was tried."""
+
+
+def start_ray(address: str, env_runners: int) -> None:
+    """Start Ray on this machine or join a cluster; raises ``NoRay`` if there is none at the address."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is None:
+    if address == "local":
         # More env runners than cores share them; Ray would wait for cores that never come.
         cores = max(os.cpu_count() or 1, env_runners)
-        ray.init("local", include_dashboard=False, num_cpus=cores, **quiet)
+        ray.init(address, include_dashboard=False, num_cpus=cores, **quiet)
         return
     if address != "auto":
-        host, _, port = address.rpartition(":")
-        if not host or "/" in host or not port.isdecimal() or int(port) > 65535:
-            raise ValueError(f"--address must be HOST:PORT or auto, not {address}")
-        try:
-            # Ray itself would try for minutes, and then say much.
-            with socket.create_connection((host, int(port)), timeout=5) as line:
-                line.sendall(HTTP2_GREETING)
-                if line.recv(9)[3:4] != HTTP2_SETTINGS:
-                    raise OSError("something else is listening there")
-        except OSError as wrong:
-            raise ConnectionError(f"no Ray cluster answers at {address}: {wrong}") from None
+        _try_address(address)
     try:
         with hushed():
             ray.init(address, **quiet)
     except Exception as wrong:
         # Ray does not tell a missing token from a missing cluster.
         hint = "if it asks for a token, RAY_AUTH_MODE=token must be set here, too"
-        raise ConnectionError(
-            f"no Ray cluster lets us in at {address} ({hint}): {' '.join(str(wrong).split())}"
-        ) from None
+        raise NoRay(f"no Ray cluster lets us in at {address} ({hint}): {' '.join(str(wrong).split())}") from None
+    cores = int(ray.cluster_resources().get("CPU", 0))
+    if cores < env_runners:
+        print(f"the cluster has {cores} cores for {env_runners} env runners; Ray waits for more", file=sys.stderr)
+
+
+def _try_address(address: str) -> None:
+    """Raise ``NoRay`` unless something like Ray answers: Ray itself would try for minutes, and say much."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=5) as line:
+            if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+                return  # what answers there is for Ray to decipher
+            line.sendall(HTTP2_GREETING)
+            if line.recv(9)[3:4] != HTTP2_SETTINGS:
+                raise OSError("something else is listening there")
+    except OSError as wrong:
+        raise NoRay(f"no Ray cluster answers at {address}: {wrong}") from None
+
+
+def base_config(env: Any, env_config: dict[str, Any], **model_config: Any) -> PPOConfig:
+    """Return a setup of RLlib's PPO in which one masked network plays both seats of an environment."""
+    network = RLModuleSpec(module_class=MaskedModule, model_config={"layers": LAYERS, **model_config})
+    return (
+        PPOConfig()
+        .environment(env, env_config=env_config)
+        .multi_agent(policies={MODULE}, policy_mapping_fn=module_of)
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MODULE: network}))
+    )
 
 
 def make_algorithm(game: GameSpec, params: dict[str, Any], env_runners: int, seed: int) -> Any:
-    """Return RLlib's PPO with our environment, env runner and network."""
+    """Return RLlib's PPO with our environment, env runner and network.
+
+    Raises ``NoRay`` if no env runner can be started.
+    """
     # However many share the work, an update learns from about as much: whole rounds of all their duels.
-    boards = max(BOARDS // max(env_runners, 1), FEWEST_BOARDS)
-    network = RLModuleSpec(module_class=MaskedModule, model_config={"layers": LAYERS})
+    duels = max(BOARDS // max(env_runners, 1), FEWEST_BOARDS)
+    options = {"game": game, "params": params, "random_openings": RANDOM_OPENINGS, "duels": duels}
     config = (
-        PPOConfig()
-        .environment(DuelEnv, env_config={"game": game, "params": params, "random_openings": RANDOM_OPENINGS})
-        .multi_agent(policies={MODULE}, policy_mapping_fn=module_of)
-        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MODULE: network}))
-        .env_runners(env_runner_cls=DuelRunner, num_env_runners=env_runners, num_envs_per_env_runner=boards)
+        base_config(DuelEnv, options)
+        .env_runners(env_runner_cls=DuelRunner, num_env_runners=env_runners)
         .learners(num_learners=0)
         .training(**PRESET, vf_clip_param=float("inf"))
         .fault_tolerance(restart_failed_env_runners=True)
         .debugging(seed=seed, log_level="ERROR")
     )
-    # Ray warns, past all levels of logging, of what RLlib does on purpose to start env runners again.
-    with hushed():
-        algorithm = config.build_algo()
+    try:
+        # Ray warns, past all levels of logging, of what RLlib does on purpose to start env runners again.
+        with hushed():
+            algorithm = config.build_algo()
+    except (IndexError, ray.exceptions.RayError) as wrong:
+        # RLlib passes over env runners that cannot start, and stumbles when none is left.
+        hint = "each machine of a cluster needs this project; Ray's logs, in /tmp/ray/session_latest/logs, tell more"
+        raise NoRay(f"no env runner could be started ({hint}): {' '.join(str(wrong).split())}") from None
     # Not before, for that has set the level. What it would say of a lost env runner is said elsewhere, in one line.
     logging.getLogger("ray.rllib").setLevel(logging.CRITICAL)
     return algorithm

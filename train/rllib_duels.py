@@ -44,9 +44,10 @@ def module_of(agent: str, *_: Any, **__: Any) -> str:
 class DuelEnv(MultiAgentEnv):
     """A game for two agents, as RLlib's own runners play it: only the mover sees and acts, rewards come at the end.
 
-    ``config`` holds ``game`` (a name or a ``GameSpec``), its ``params``, and ``random_openings``, the share of games
-    that start after some random legal plies. An observation tells the legal moves and where each of them leads
-    (``lookahead``). When a game is truncated both seats see where it stopped, with nothing to move.
+    ``config`` holds ``game`` (a name or a ``GameSpec``), its ``params``, ``random_openings``, the share of games that
+    start after some random legal plies, and for ``DuelRunner`` the number of ``duels``. An observation tells the legal
+    moves and where each of them leads (``lookahead``). When a game is truncated both seats see where it stopped, with
+    nothing to move.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -54,6 +55,7 @@ class DuelEnv(MultiAgentEnv):
         self.rules = find_game(config["game"]).make_rules(**config.get("params", {}))
         self.observer = Observer(self.rules, lookahead=True)
         self.random_openings = float(config.get("random_openings", 0))
+        self.duels = int(config.get("duels", 1))
         self.agents = self.possible_agents = list(SEATS)
         count = len(self.rules.numbers)
         seen = Box(0.0, 1.0, (self.observer.size,), np.float32)
@@ -113,7 +115,7 @@ class Ply(NamedTuple):
 
 
 class DuelRunner(MultiAgentEnvRunner):
-    """An env runner for ``DuelEnv`` that plays ``num_envs_per_env_runner`` duels as one batch, round after round.
+    """An env runner for one ``DuelEnv`` that plays as many ``duels`` as its config says in a batch, round after round.
 
     RLlib's own runner asks every environment by itself and puts each ply through its connectors; here the network and
     the rules see all duels at once, and the finished duels become the same episodes. A round plays every duel to its
@@ -147,7 +149,7 @@ class DuelRunner(MultiAgentEnvRunner):
 
     def _play_round(self, explore: bool, random_actions: bool) -> list[MultiAgentEpisode]:
         env: DuelEnv = self.env.envs[0].unwrapped
-        rules, count = env.rules, self.num_envs
+        rules, count = env.rules, env.duels
         duels = Duels(rules, count)
         duels.open_randomly(np.arange(count), env.random_openings, self._generator)
         payoff = np.zeros(count)

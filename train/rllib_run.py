@@ -15,8 +15,9 @@ from typing import Any
 import pyarrow
 from pyarrow import fs
 
-from agents.checkpoint import CARD, BadCheckpoint, Tensors, rules_of, write_checkpoint
+from agents.checkpoint import CARD, BadCheckpoint, Tensors, read_card, rules_of, write_checkpoint
 from agents.learned import read_network
+from train.record import check_record
 from train.run import new_folder, unfinished_card
 
 PACKAGES = ("gymnasium", "numpy", "pettingzoo", "ray", "torch")
@@ -25,7 +26,7 @@ ALGORITHM = "rllib"
 
 
 class Run:
-    """Where a run is saved: a local ``folder``, copied to ``uri`` after every save if there is one.
+    """Where a run is saved: a local ``folder``, and a copy of it at ``uri`` if one is wanted.
 
     A save writes RLlib's checkpoint into a new folder, then the weights, then the card that names them all: whoever is
     killed in between leaves the save before. Make one with ``begin`` or ``resume``, which raise ``BadCheckpoint``.
@@ -38,7 +39,7 @@ class Run:
     @classmethod
     def begin(cls, out: str | None, game: str) -> Run:
         """Return a new run at ``out``: a folder or a URI, new or empty."""
-        if out is None or "://" not in out:
+        if out is None or not is_uri(out):
             return cls(new_folder(out, game))
         with Remote(out) as remote:
             if remote.names():
@@ -49,17 +50,43 @@ class Run:
     @classmethod
     def resume(cls, place: str, program: str) -> tuple[Run, dict[str, Any]]:
         """Return the unfinished run of ``program`` in the folder or at the URI ``place``, and its card."""
-        if "://" not in place:
-            return cls(Path(place)), whole_card(Path(place), program)
+        if not is_uri(place):
+            folder = Path(place)
+            card = whole_card(folder, program)
+            out = card["arguments"].get("out")
+            run = cls(folder, out if isinstance(out, str) and is_uri(out) else None)
+            run._refuse_to_fall_behind(card)
+            return run, card
+        # It gets a folder of its own when it is settled.
+        fetched = tempfile.TemporaryDirectory()
+        run = cls(Path(fetched.name), place)
+        run._fetched = fetched
         with Remote(place) as remote:
             if CARD not in remote.names():
                 raise BadCheckpoint(f"there is no {CARD} at {place}")
-            # It is moved to a folder of its own when everything has been found to be right.
-            fetched = tempfile.TemporaryDirectory()
-            run = cls(Path(fetched.name), place)
-            run._fetched = fetched
             remote.fetch(run.folder)
+        try:
             return run, whole_card(run.folder, program)
+        except BadCheckpoint as wrong:
+            raise BadCheckpoint(str(wrong).replace(fetched.name, place)) from None
+
+    def _refuse_to_fall_behind(self, card: dict[str, Any]) -> None:
+        """Raise ``BadCheckpoint`` if the copy at the URI has learned on since ``card`` was saved here."""
+        if self.uri is None:
+            return
+        with Remote(self.uri) as remote:
+            copied = remote.card()
+        if copied and copied["progress"]["plies"] > card["progress"]["plies"]:
+            raise BadCheckpoint(f"the copy at {self.uri} has learned on: --resume {self.uri}")
+
+    def settled(self, game: str) -> Run:
+        """Return the run where it can go on: one that was fetched from a URI gets a local folder of its own."""
+        if self._fetched is None:
+            return self
+        folder = new_folder(None, game)
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        self._fetched.cleanup()
+        return Run(folder, self.uri)
 
     def save(self, algorithm: Any, card: dict[str, Any], weights: Tensors) -> None:
         """Write the state of ``algorithm``, the ``weights``, and the ``card``, which is told here what to name."""
@@ -72,6 +99,9 @@ class Run:
         for old in self.folder.glob(f"{ALGORITHM}-*"):
             if old.name != name:
                 shutil.rmtree(old, ignore_errors=True)
+
+    def copy(self) -> None:
+        """Bring the copy at the URI up to date, if one is wanted; raises ``BadCheckpoint`` if that cannot be done."""
         if self.uri:
             with Remote(self.uri) as remote:
                 remote.send(self.folder)
@@ -86,15 +116,10 @@ class Run:
             reason = " ".join(str(wrong).split()) or type(wrong).__name__
             raise BadCheckpoint(f"RLlib cannot restore {place}: {reason}") from wrong
         *_, weights = read_network(self.folder, card, rules_of(card))
-        if self._fetched:
-            folder = new_folder(None, card["game"]["name"])
-            shutil.copytree(self.folder, folder, dirs_exist_ok=True)
-            self._fetched.cleanup()
-            self._fetched, self.folder = None, folder
         return weights
 
     def __str__(self) -> str:
-        return f"{self.folder} (copied to {self.uri})" if self.uri else str(self.folder)
+        return f"{self.folder} and {self.uri}" if self.uri else str(self.folder)
 
 
 class Remote:
@@ -119,6 +144,16 @@ class Remote:
         return {
             info.base_name for info in self._system.get_file_info(fs.FileSelector(self._path, allow_not_found=True))
         }
+
+    def card(self) -> dict[str, Any] | None:
+        """Return the card of the run that is saved here, if one is."""
+        if CARD not in self.names():
+            return None
+        with tempfile.TemporaryDirectory() as place:
+            fs.copy_files(f"{self._path}/{CARD}", f"{place}/{CARD}", self._system, fs.LocalFileSystem())
+            card = read_card(Path(place))
+        check_record(card, self.uri)
+        return card
 
     def make(self) -> None:
         """Make the folder."""
@@ -145,6 +180,11 @@ class Remote:
 
     def _send(self, local: Path, name: str) -> None:
         fs.copy_files(str(local.absolute()), f"{self._path}/{name}", fs.LocalFileSystem(), self._system)
+
+
+def is_uri(place: str) -> bool:
+    """Return whether a place is named by a URI rather than by a path."""
+    return "://" in place
 
 
 def whole_card(folder: Path, program: str) -> dict[str, Any]:

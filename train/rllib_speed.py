@@ -20,16 +20,12 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
 
     Every one is an env runner in this process with the same network and as many games; none has to start Ray.
     """
-    from ray.rllib.algorithms.ppo import PPOConfig
-    from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
     from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
     from ray.tune.registry import register_env
 
-    from train.rllib_algorithm import LAYERS, RANDOM_OPENINGS, hushed
-    from train.rllib_duels import MODULE, SEEN, DuelEnv, DuelRunner, module_of
-    from train.rllib_module import MaskedModule
+    from train.rllib_algorithm import RANDOM_OPENINGS, base_config, hushed
+    from train.rllib_duels import SEEN, DuelEnv, DuelRunner
 
     def connect_four(_: Any) -> Any:
         from pettingzoo.classic import connect_four_v3
@@ -38,17 +34,10 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
 
     register_env("connect_four_v3", connect_four)
 
-    def loop(runner_class: Any, env: Any, seen: str = SEEN, **env_config: Any) -> Any:
-        network = RLModuleSpec(module_class=MaskedModule, model_config={"layers": LAYERS, "seen": seen})
-        config = (
-            PPOConfig()
-            .environment(env, env_config={"random_openings": RANDOM_OPENINGS, **env_config})
-            .multi_agent(policies={MODULE}, policy_mapping_fn=module_of)
-            .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MODULE: network}))
-            .env_runners(num_env_runners=0, num_envs_per_env_runner=ENVIRONMENTS)
-            .debugging(seed=0, log_level="ERROR")
-        )
-        runner = runner_class(config=config)
+    def loop(runner_class: Any, env: Any, seen: str = SEEN, environments: int = ENVIRONMENTS, **options: Any) -> Any:
+        config = base_config(env, {"random_openings": RANDOM_OPENINGS, **options}, seen=seen)
+        config.env_runners(num_env_runners=0, num_envs_per_env_runner=environments)
+        runner = runner_class(config=config.debugging(seed=0, log_level="ERROR"))
 
         def play(seconds: float) -> int:
             plies, end = 0, time.perf_counter() + seconds
@@ -59,7 +48,7 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
         return play
 
     with hushed():
-        ours = {name: loop(DuelRunner, DuelEnv, game=name) for name in GAMES}
+        ours = {name: loop(DuelRunner, DuelEnv, environments=1, duels=ENVIRONMENTS, game=name) for name in GAMES}
         slow = loop(MultiAgentEnvRunner, DuelEnv, game="divider-duel")
         ours["divider-duel, by RLlib's own env runner"] = slow
         return loop(MultiAgentEnvRunner, "connect_four_v3", seen="observation"), ours

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import os
 import platform
 import shlex
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -16,17 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from agents.checkpoint import CARD, BadCheckpoint, Tensors, name_of_game, read_card, read_tensors, rules_of
-from numduel_env.commandline import chosen_game, flag
-from numduel_env.games import GameSpec, find_game
+from agents.checkpoint import CARD, BadCheckpoint, Tensors, name_of_game, read_card, read_tensors
+from numduel_env.commandline import flag
+from train.grading import tables
 from train.record import check_record
+
+LOCK, LOGS = "lock", "tensorboard"
+"""What a run folder holds before anything is saved."""
 
 
 def new_folder(out: str | None, game: str) -> Path:
-    """Return a folder made for a new run; raises ``BadCheckpoint`` where one must not or cannot be made."""
+    """Return a folder made for a new run; raises ``BadCheckpoint`` where one must not or cannot be made.
+
+    What a run has left that was killed before its first save may be there.
+    """
     folder = Path("runs") / f"{game}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}" if out is None else Path(out)
     try:
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and {path.name for path in folder.iterdir()} - {LOCK, LOGS}:
             holds = "is not empty"
             if (folder / CARD).exists():
                 holds = f"holds a run of {name_of_game(read_card(folder))}; --resume goes on with one"
@@ -44,7 +50,8 @@ def occupied(folder: Path) -> Iterator[None]:
     The lock goes with the process, however that ends.
     """
     try:
-        lock = open(folder / "lock", "w")  # noqa: SIM115 - closed below, after everything else
+        # A stranger's folder may have a link in this place: nothing is written through it, nor ever into the file.
+        lock = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
     except OSError as wrong:
         raise BadCheckpoint(f"nothing can be written to {folder}: {wrong.strerror}") from None
     with lock:
@@ -55,10 +62,49 @@ def occupied(folder: Path) -> Iterator[None]:
         yield
 
 
-def invitation(game: str, params: dict[str, Any], agent: str) -> str:
-    """Return the command that plays against a trained agent."""
+def run_in(folder: Path, program: str, learn: Callable[[], str]) -> int:
+    """Learn in a folder, print what ``learn`` says in the end, and return the exit code.
+
+    Where it is interrupted, or the disk is full, one line tells how the run goes on.
+    """
+    with occupied(folder):
+        try:
+            said = learn()
+        except KeyboardInterrupt:
+            why, code = "stopped", 130
+        except OSError as wrong:
+            why, code = f"nothing more can be saved: {wrong}", 1
+        else:
+            print(said)
+            return 0
+    saved = (folder / CARD).exists()
+    then = f"to go on: python {program} --resume {shlex.quote(str(folder))}" if saved else "nothing has been saved yet"
+    print(f"{why}; {then}", file=sys.stderr)
+    return code
+
+
+def session_seed(seed: int, plies: int) -> int:
+    """Return the seed of the session that begins after so many plies: a run that goes on throws other dice."""
+    return int(np.random.SeedSequence([seed, plies]).generate_state(1)[0] // 2)
+
+
+def session(plies: int, seed: int, device: str, packages: Sequence[str]) -> dict[str, Any]:
+    """Return what a card says of one session of a run: after how many plies, with what dice, and where."""
+    names = ("numduel-env", *packages)
+    versions = {"python": platform.python_version()} | {name: version(name) for name in names}
+    return {"from_plies": plies, "seed": session_seed(seed, plies), "device": device, "versions": versions}
+
+
+def summary(card: dict[str, Any], params: dict[str, Any], written: str, agent: str) -> str:
+    """Return what is said of a finished run: how it learned, what it scored, what was written, and how to play it."""
+    game, progress = card["game"]["name"], card["progress"]
     given = [part for name, value in params.items() for part in (flag(name), str(value))]
-    return "Play it: " + shlex.join(["python", "agents/play.py", "--game", game, *given, "--second", agent])
+    lines = ["", f"{game}: {progress['plies']:,} plies in {progress['seconds']:.0f} s of learning"]
+    if card["grade"]:
+        lines.append("The weights are the best of the run, chosen by the solver's grade.")
+    lines += ["", tables(card["evaluation"]), "", written]
+    lines.append("Play it: " + shlex.join(["python", "agents/play.py", "--game", game, *given, "--second", agent]))
+    return "\n".join(lines)
 
 
 def unfinished_card(folder: Path, program: str) -> dict[str, Any]:
@@ -72,27 +118,6 @@ def unfinished_card(folder: Path, program: str) -> dict[str, Any]:
     if card["progress"]["finished"]:
         raise BadCheckpoint(f"{folder} is finished ({card['progress']['plies']:,} plies): there is nothing to resume")
     return card
-
-
-def resumed_game(
-    parser: argparse.ArgumentParser, typed: argparse.Namespace, card: dict[str, Any]
-) -> tuple[GameSpec, dict[str, Any]]:
-    """Return the game and the parameters of the run that ``typed.resume`` names.
-
-    Raises ``BadCheckpoint`` if the command line asks for others.
-    """
-    rules_of(card)
-    game, params = find_game(card["game"]["name"]), card["game"]["parameters"]
-    wanted = getattr(typed, "game", None) or game.name
-    asked, given = chosen_game(parser, argparse.Namespace(**vars(typed) | {"game": wanted}))
-    if asked is not game or given.items() - params.items():
-        raise BadCheckpoint(f"{typed.resume} is a run of {name_of_game(card)}, not of the game that is asked for")
-    return game, params
-
-
-def versions(packages: Sequence[str]) -> dict[str, str]:
-    """Return the versions of all that a training run depends on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in ("numduel-env", *packages)}
 
 
 def training_tensors(policy: Any) -> Tensors:

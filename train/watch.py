@@ -61,10 +61,7 @@ class Watch(BaseCallback):
             self.check()
         self._enough |= self.spent >= 1
         self.ppo.ent_coef = self._first_entropy_bonus * self.warmth
-        self._bar.n = self.plies
-        # Whichever limit comes first, as a number of plies.
-        self._bar.total = int(self.plies / self.spent) if self.plies else None
-        self._bar.refresh()
+        self._show_progress()
 
     def _on_step(self) -> bool:
         return not self._enough
@@ -76,10 +73,18 @@ class Watch(BaseCallback):
     def _on_training_end(self) -> None:
         if not self._is_playing:
             self.plies = self.num_timesteps
-        if not self.record.perfect:
+        curve = self.record.card["curve"]
+        if not (curve and curve[-1]["plies"] == self.plies):
             self.check()
+        self._show_progress()
         self.logger.dump(self.plies)
         self._ended = time.perf_counter()
+
+    def _show_progress(self) -> None:
+        self._bar.n = self.plies
+        # Whichever limit comes first, as a number of plies.
+        self._bar.total = int(self.plies / self.spent) if self.plies else None
+        self._bar.refresh()
 
     def close(self) -> None:
         """Leave the progress bar as it is, so that something can be said below it."""

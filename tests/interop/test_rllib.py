@@ -19,11 +19,9 @@ import numpy as np
 import pytest
 import ray
 import torch
+import tree
 import yaml
-from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
-from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from agents import make_agent
@@ -32,10 +30,16 @@ from agents.learned import LearnedAgent
 from agents.networks import FlatNetwork
 from numduel_env.aec import SEATS
 from numduel_env.duels import Duel
+from numduel_env.games import GameSpec, find_game
+from numduel_env.games.sieve import Sieve
 from tests.interop.examples import run_readme_lines
 from tests.variants import each_variant
-from train.rllib_duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, module_of, sight
+from train.record import history
+from train.rllib_algorithm import NoRay, base_config, make_algorithm, start_ray
+from train.rllib_duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, sight
 from train.rllib_module import MaskedModule
+from train.rllib_run import Run
+from train.run import occupied
 
 # Ray warns of its own doings.
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
@@ -46,16 +50,17 @@ PATIENCE = 240
 
 
 def make_runner(runner_class, game, params, games=8, random_openings=0.5):
-    network = RLModuleSpec(module_class=MaskedModule, model_config={"layers": [16]})
-    config = (
-        PPOConfig()
-        .environment(DuelEnv, env_config={"game": game, "params": params, "random_openings": random_openings})
-        .multi_agent(policies={MODULE}, policy_mapping_fn=module_of)
-        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={MODULE: network}))
-        .env_runners(num_env_runners=0, num_envs_per_env_runner=games)
-        .debugging(seed=1)
-    )
-    return runner_class(config=config)
+    own = runner_class is DuelRunner
+    options = {"game": game, "params": params, "random_openings": random_openings, "duels": games if own else 1}
+    config = base_config(DuelEnv, options, layers=[16])
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=1 if own else games)
+    return runner_class(config=config.debugging(seed=1))
+
+
+def test_a_runner_plays_many_duels_with_one_environment():
+    runner = make_runner(DuelRunner, "divider-duel", {}, games=32)
+    assert len(runner.env.envs) == 1
+    assert len(runner.sample(num_timesteps=1)) == 32
 
 
 @pytest.mark.parametrize("runner_class", [MultiAgentEnvRunner, DuelRunner])
@@ -203,14 +208,17 @@ def test_divider_duel_is_learned_though_an_env_runner_is_killed(trained):
     assert card["evaluation"]["duels"] == 1_000
     assert card["evaluation"]["scores"]["random"][0] >= 0.95
     assert re.search(r"\| random \| (9[5-9]\.\d|100\.0)% \|", said)
-    assert card["versions"]["gymnasium"].startswith("1.2.")
+    (session,) = card["sessions"]
+    assert session["versions"]["gymnasium"].startswith("1.2.")
 
 
 def test_the_run_is_an_agent(trained):
     folder, _, _ = trained
-    arguments = ("--game", "divider-duel", f"rllib:{folder}", "random", "--duels", 200, "--openings", 0)
+    agents = (f"rllib:{folder}", f"mcts:8:rllib:{folder}", "random")
+    arguments = ("--game", "divider-duel", *agents, "--duels", 200, "--openings", 0)
     run = subprocess.run(program(*arguments, name="evaluate"), cwd=ROOT, capture_output=True, text=True, check=True)
-    assert f"rllib:{folder}" in run.stdout
+    for agent in agents:
+        assert agent in run.stdout
     played = subprocess.run(
         [
             sys.executable,
@@ -230,15 +238,21 @@ def test_the_run_is_an_agent(trained):
     assert "win" in played.stdout.lower()
 
 
-def test_a_killed_run_goes_on(tmp_path):
-    place = f"file://{tmp_path}/copy"
-    copy, cwd = tmp_path / "copy", tmp_path / "here"
+def start_copied(tmp_path, minutes):
+    """Start a run that is copied to a URI, in a folder of its own; return its process, that folder and the copy."""
+    cwd, copy = tmp_path / "here", tmp_path / "copy"
     cwd.mkdir()
     # There the local folder goes into runs/.
     (cwd / "train").symlink_to(ROOT / "train")
-    options = ("--game", "prime-rumble", "--highest", 20, "--minutes", 2, "--out", place)
+    options = ("--game", "prime-rumble", "--highest", 20, "--minutes", minutes, "--env-runners", 0)
     with open(tmp_path / "said", "w") as said:
-        process = subprocess.Popen(program(*options), cwd=cwd, stdout=said, stderr=subprocess.STDOUT)
+        command = program(*options, "--out", f"file://{copy}")
+        process = subprocess.Popen(command, cwd=cwd, stdout=said, stderr=subprocess.STDOUT)
+    return process, cwd, copy
+
+
+def test_a_killed_run_goes_on(tmp_path):
+    process, cwd, copy = start_copied(tmp_path, minutes=2)
     wait_for(lambda: (card_in(copy) or {}).get("curve", [])[1:], process, tmp_path)
     process.kill()
     process.wait()
@@ -247,19 +261,107 @@ def test_a_killed_run_goes_on(tmp_path):
     rules = DuelEnv({"game": "prime-rumble", "params": {"highest": 20}}).rules
     for folder in (local, copy):
         make_agent(f"rllib:{folder}", rules)
-    for resumed in (str(local), place):
-        before = card_in(local if resumed == str(local) else copy)
+
+    def resume(place, before):
         minutes = (before["progress"]["seconds"] + 4) / 60
-        run = subprocess.run(
-            program("--resume", resumed, "--minutes", minutes), cwd=cwd, capture_output=True, text=True, check=True
-        )
-        folder = Path(re.search(r"rllib:(\S+)$", run.stdout, re.M)[1])
-        card = card_in(cwd / folder)
-        assert card["progress"]["finished"]
-        assert card["progress"]["plies"] > before["progress"]["plies"]
-        assert card["curve"][: len(before["curve"])] == before["curve"]
-        assert card["arguments"]["minutes"] == pytest.approx(minutes)
-    assert card_in(copy) == card
+        command = program("--resume", place, "--minutes", minutes, "--address", "local")
+        ran = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+        if ran.returncode == 0:
+            folder = Path(re.search(r"rllib:(\S+)$", ran.stdout, re.M)[1])
+            card = card_in(cwd / folder)
+            assert card["progress"]["finished"]
+            assert card["progress"]["plies"] > before["progress"]["plies"]
+            assert card["curve"][: len(before["curve"])] == before["curve"]
+            assert card["arguments"]["minutes"] == pytest.approx(minutes)
+            assert card_in(copy) == card
+        return ran
+
+    shutil.copytree(copy, tmp_path / "kept")
+    assert resume(local, card_in(local)).returncode == 0
+    shutil.rmtree(copy)
+    shutil.copytree(tmp_path / "kept", copy)
+    before = card_in(copy)
+    assert resume(f"file://{copy}", before).returncode == 0
+    # A folder whose copy has learned more is out of date.
+    card = card_in(local)
+    card["progress"] = {**before["progress"], "plies": before["progress"]["plies"] - 1}
+    (local / "card.json").write_text(json.dumps(card))
+    ran = resume(local, card)
+    assert ran.returncode == 2 and ran.stderr.endswith(f"has learned on: --resume file://{copy}\n")
+
+
+def test_what_was_learned_is_restored(tmp_path):
+    start_ray("local", 0)
+    try:
+        game, params = find_game("divider-duel"), {}
+        algorithm = make_algorithm(game, params, 0, seed=1)
+        algorithm.train()
+        run = Run.begin(str(tmp_path / "run"), game.name)
+        run.save(algorithm, {"rllib": None, **history(None)}, {"w": np.zeros(1, np.float32)})
+        other = make_algorithm(game, params, 0, seed=2)
+        assert not same_state(algorithm, other)
+        other.restore_from_path(str(next(run.folder.glob("rllib-*"))))
+        assert same_state(algorithm, other)
+    finally:
+        ray.shutdown()
+
+
+def same_state(one, other):
+    """Return whether two algorithms would learn on from the same weights and optimiser's state, and play by them."""
+    states = []
+    for algorithm in (one, other):
+        learner = algorithm.learner_group.get_state()["learner"]
+        plays = algorithm.env_runner.get_state()["rl_module"]
+        states.append(tree.flatten([learner["rl_module"], learner["optimizer"], plays]))
+    return len(states[0]) == len(states[1]) and all(map(np.array_equal, *states))
+
+
+def test_a_copy_that_fails_loses_nothing(tmp_path):
+    process, cwd, copy = start_copied(tmp_path, minutes=0.2)
+    wait_for(lambda: card_in(copy), process, tmp_path)
+    shutil.rmtree(copy)
+    copy.write_text("in the way")
+    assert process.wait(PATIENCE) == 2
+    said = (tmp_path / "said").read_text()
+    (local,) = (cwd / "runs").iterdir()
+    assert f"saved here only: file://{copy} cannot be used" in said and "Traceback" not in said
+    assert said.splitlines()[-1].endswith(f"all of the run is in runs/{local.name}")
+    assert card_in(local)["progress"]["finished"]
+    make_agent(f"rllib:{local}", find_game("prime-rumble").make_rules(highest=20))
+    assert copy.read_text() == "in the way"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_how_to_go_on(how, tmp_path):
+    folder = tmp_path / "a run"
+    process = start(tmp_path, "--game", "prime-rumble", "--env-runners", 0, "--out", folder)
+    wait_for(lambda: card_in(folder), process, tmp_path)
+    process.send_signal(how)
+    assert process.wait(PATIENCE) == 130
+    said = (tmp_path / "said").read_text()
+    assert said.splitlines()[-1] == f"stopped; to go on: python train/rllib.py --resume '{folder}'"
+    assert "Traceback" not in said and "stack" not in said.lower()
+
+
+class OnlyAtHome(Sieve):
+    """Rules that only the process which made them first can make."""
+
+    def __init__(self, lowest, highest):
+        if os.getpid() != int(os.environ["NUMDUEL_HOME"]):
+            raise RuntimeError("not here")
+        super().__init__(lowest, highest)
+
+
+def test_env_runners_that_cannot_start_are_told_in_one_line(monkeypatch):
+    monkeypatch.setenv("NUMDUEL_HOME", str(os.getpid()))
+    start_ray("local", 1)
+    try:
+        spec = GameSpec("only-at-home", "Only at home", OnlyAtHome, {"lowest": 2, "highest": 5})
+        with pytest.raises(NoRay, match="no env runner could be started") as told:
+            make_algorithm(spec, {}, 1, seed=0)
+        assert "\n" not in str(told.value)
+    finally:
+        ray.shutdown()
 
 
 def test_an_existing_cluster(tmp_path):
@@ -288,6 +390,15 @@ def test_an_existing_cluster(tmp_path):
         )
         assert run.returncode == 0, run.stderr
         assert card_in(tmp_path / "run")["progress"]["finished"]
+        # More env runners than cores: Ray waits, and that is said.
+        with open(tmp_path / "said", "w") as said:
+            command = program(
+                "--game", "divider-duel", "--address", address, "--env-runners", 3, "--out", tmp_path / "3"
+            )
+            waiting = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=subprocess.STDOUT)
+        wait_for(lambda: "2 cores for 3 env runners" in (tmp_path / "said").read_text(), waiting, tmp_path)
+        waiting.kill()
+        waiting.wait()
         assert cluster.poll() is None, "the cluster is somebody else's and must live on"
     finally:
         cluster.terminate()
@@ -326,9 +437,14 @@ def unfinished(trained, tmp_path):
         ("--game divider-duel --out nonsense://there", "cannot be used"),
         ("--game divider-duel --out /proc/there", "nothing can be written to /proc/there"),
         ("--game divider-duel --address 127.0.0.1:9", "no Ray cluster answers at 127.0.0.1:9"),
-        ("--game divider-duel --address nonsense", "--address must be HOST:PORT or auto"),
-        ("--game divider-duel --env-runners -1", "--env-runners must be at least 0"),
+        ("--game divider-duel --address nonsense", "--address must be HOST:PORT, auto or local"),
+        ("--game divider-duel --env-runners -1", "--env-runners must be from 0"),
+        ("--game divider-duel --env-runners 1000000", "--env-runners must be from 0"),
+        ("--game divider-duel --minutes 1e307", "--minutes must be positive and at most"),
+        ("--game divider-duel --seed 4294967295", "--seed must be from 0"),
         ("--resume {run}", "is finished"),
+        ("--resume file://{run}", "file://{run} is finished"),
+        ("--resume {strange}", "does not say how it was trained: --minutes cannot be '2'"),
         ("--resume {foreign}", "was not written by train/rllib.py"),
         ("--resume {empty}", "is not the folder of a trained agent"),
         ("--resume {damaged}", "RLlib cannot restore"),
@@ -338,7 +454,7 @@ def unfinished(trained, tmp_path):
     ],
 )
 def test_bad_input_gets_one_line_and_changes_nothing(trained, unfinished, tmp_path, options, message):
-    foreign, empty, damaged = (tmp_path / name for name in ("foreign", "empty", "damaged"))
+    foreign, empty, damaged, strange = (tmp_path / name for name in ("foreign", "empty", "damaged", "strange"))
     empty.mkdir()
     shutil.copytree(unfinished, damaged)
     (damaged / card_in(damaged)["rllib"] / "algorithm_state.pkl").write_bytes(b"nonsense")
@@ -346,15 +462,26 @@ def test_bad_input_gets_one_line_and_changes_nothing(trained, unfinished, tmp_pa
     card = card_in(foreign)
     card["program"] = "train/ppo.py"
     (foreign / "card.json").write_text(json.dumps(card))
+    shutil.copytree(unfinished, strange)
+    card = card_in(strange)
+    card["arguments"]["minutes"] = "2"
+    (strange / "card.json").write_text(json.dumps(card))
     places = {"run": trained[0], "foreign": foreign, "empty": empty, "damaged": damaged, "unfinished": unfinished}
+    places["strange"] = strange
     before = {name: content(folder) for name, folder in places.items()}
     run = subprocess.run(
         program(*options.format(**places).split()), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
     )
     assert run.returncode == 2
-    assert message in run.stderr and run.stderr.count("\n") == 1, run.stderr
+    assert message.format(**places) in run.stderr and run.stderr.count("\n") == 1, run.stderr
     assert not run.stdout
     assert {name: content(folder) for name, folder in places.items()} == before
+
+
+def test_one_process_at_a_time_trains_in_a_folder(unfinished):
+    with occupied(unfinished):
+        run = subprocess.run(program("--resume", unfinished), cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 2 and run.stderr.endswith(f"another process is training in {unfinished}\n")
 
 
 def test_the_cluster_file_is_as_ray_wants_it():
@@ -366,11 +493,8 @@ def test_the_cluster_file_is_as_ray_wants_it():
 
 def test_the_documented_setup_builds():
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text(), re.S)
-    told = {}
-    exec(code, told)
-    runner = MultiAgentEnvRunner(config=told["config"])
-    assert runner.sample(num_episodes=1)[0].is_done
-
-
-def test_the_lines_of_the_readme():
-    assert run_readme_lines("Ray RLlib")["config"].env is DuelEnv
+    documented: dict = {}
+    exec(code, documented)
+    for told in (documented, run_readme_lines("Ray RLlib")):
+        runner = MultiAgentEnvRunner(config=told["config"])
+        assert runner.sample(num_episodes=1)[0].is_done
