@@ -39,7 +39,7 @@ from train.pool import SNAPSHOTS, Pool
 from train.ppo import PRESET, Arguments, train
 from train.record import Record
 from train.references import RECIPES
-from train.run import occupied, restore, session_seed, training_tensors
+from train.run import LOGS, new_folder, occupied, restore, run_in, session_seed, training_tensors
 from train.sb3 import MoveVectorEnv, SB3VectorEnv
 from train.task import Task
 from train.watch import COLDEST, Budget, Watch
@@ -461,19 +461,24 @@ def test_a_sixth_game_is_learned_saved_and_played(tmp_path):
         forget(spec)
 
 
+def wait_for_save(process, folder, saves=1):
+    """Wait until a run has saved what it knows so often."""
+    deadline = time.monotonic() + 120
+    while not (folder / "card.json").exists() or len(read_card(folder)["curve"]) < saves:
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            pytest.fail(f"the run has not saved anything: {process.communicate()}")
+        time.sleep(0.005)
+
+
 def test_a_killed_run_goes_on(tmp_path):
     folder = tmp_path / "run"
     told = ["--game", "prime-rumble", "--highest", "30", "--seed", "3", "--plies", "150000", "--out", str(folder)]
     process = subprocess.Popen([sys.executable, "train/ppo.py", *told], cwd=ROOT, stderr=subprocess.DEVNULL)
-    try:
-        # Killed in the middle of things: something has been learned and saved since the beginning.
-        deadline = time.monotonic() + 120
-        while not (folder / "card.json").exists() or len(read_card(folder)["curve"]) < 2:
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.01)
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+    # Killed in the middle of things: something has been learned and saved since the beginning.
+    wait_for_save(process, folder, saves=2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
     before = read_card(folder)
     assert 0 < before["progress"]["plies"] < 150_000 and not before["progress"]["finished"]
     assert load_agent(folder, GAMES["prime-rumble"].make_rules(highest=30))
@@ -501,10 +506,7 @@ def test_a_run_killed_at_once_can_be_resumed(tmp_path):
     folder = tmp_path / "run"
     told = ["--game", "divider-duel", "--plies", "40000", "--out", str(folder)]
     process = subprocess.Popen([sys.executable, "train/ppo.py", *told], cwd=ROOT, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while not (folder / "card.json").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_for_save(process, folder)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert run("--resume", folder).returncode == 0
@@ -627,19 +629,16 @@ def test_a_full_disk_is_told_in_one_line_and_the_run_goes_on(tmp_path):
     assert load_agent(folder, GAMES["prime-rumble"].make_rules(highest=30))
 
 
-def test_whoever_stops_before_the_first_save_can_begin_again(tmp_path):
-    folder = tmp_path / "run"
-    told = ["train/ppo.py", "--game", "factor-chain-duel", "--plies", "8000", "--out", str(folder)]
-    process = subprocess.Popen([sys.executable, *told], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not (folder / "lock").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130 and "Traceback" not in said
-    assert said.splitlines()[-1] == "stopped; nothing has been saved yet"
-    ran = run(*told[1:])
+def test_whoever_stops_before_the_first_save_can_begin_again(tmp_path, capsys):
+    folder = new_folder(str(tmp_path / "run"), "divider-duel")
+
+    def stopped_at_once():
+        (folder / LOGS).mkdir()
+        raise KeyboardInterrupt
+
+    assert run_in(folder, "train/ppo.py", stopped_at_once) == 130
+    assert capsys.readouterr().err == "stopped; nothing has been saved yet\n"
+    ran = run("--game", "divider-duel", "--plies", 8000, "--out", folder)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -647,10 +646,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     folder = tmp_path / "a run"
     told = ["--game", "prime-rumble", "--highest", "30", "--out", str(folder)]
     process = subprocess.Popen([sys.executable, "train/ppo.py", *told], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not (folder / "card.json").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for_save(process, folder)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and f"--resume '{folder}'" in said.splitlines()[-1]
