@@ -441,7 +441,7 @@ def unfinished(trained, tmp_path):
         ("--game divider-duel --env-runners -1", "--env-runners must be from 0"),
         ("--game divider-duel --env-runners 1000000", "--env-runners must be from 0"),
         ("--game divider-duel --minutes 1e307", "--minutes must be positive and at most"),
-        ("--game divider-duel --seed 4294967295", "--seed must be from 0"),
+        ("--game divider-duel --seed 4294967296", "--seed must be from 0"),
         ("--resume {run}", "is finished"),
         ("--resume file://{run}", "file://{run} is finished"),
         ("--resume {strange}", "does not say how it was trained: --minutes cannot be '2'"),
