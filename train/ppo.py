@@ -26,12 +26,13 @@ from agents.networks import MoveNetwork
 from numduel_env.commandline import politely
 from numduel_env.files import write_atomically
 from numduel_env.observation import MoveObserver
+from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.vector import NumduelVectorEnv
 from train.grading import Grader, evaluate, judge_of
 from train.pool import Pool
-from train.record import Record, history
-from train.run import LOGS, new_folder, restore, run_in, session, summary, unfinished_card
+from train.record import Record
+from train.run import LOGS, begun, new_folder, restore, run_in, summary, unfinished_card
 from train.task import RunArguments, Task, asked_task, make_parser, option
 
 PROGRAM = "train/ppo.py"
@@ -107,10 +108,11 @@ def main() -> int:
         torch.zeros(1, device=args.device).cpu()
     except (RuntimeError, AssertionError, TypeError, ImportError) as wrong:
         parser.error(f"--device {args.device} cannot be used: {str(wrong).splitlines()[0]}")
-    judge = judge_of(game.make_rules(**task.params))
+    rules = game.make_rules(**task.params)
+    judge = judge_of(rules)
     if judge is None and args.opponent == "solver":
         parser.error("--opponent solver needs a game that can be solved")
-    if (needed := bytes_of_update(task)) > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
+    if (needed := bytes_of_update(rules)) > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
         parser.error(f"a game of this size needs {needed / 1e9:.0f} GB of memory, and there are {memory / 1e9:.0f}")
     try:
         folder = Path(args.resume) if args.resume else new_folder(args.out, game.name)
@@ -121,9 +123,8 @@ def main() -> int:
         parser.error(str(wrong))
 
 
-def bytes_of_update(task: Task) -> int:
+def bytes_of_update(rules: Rules) -> int:
     """Return how much memory the plies of one update take: all moves of all positions, twice in Stable-Baselines3."""
-    rules = task.game.make_rules(**task.params)
     of_position = len(rules.numbers) * (1 + MoveObserver(rules).size) * 4
     return 2 * BOARDS * int(PRESET["n_steps"]) * of_position
 
@@ -158,18 +159,17 @@ def train(task: Task, folder: Path, judge: Solver | None) -> str:
         "program": PROGRAM,
         "arguments": asdict(args),
         "preset": preset,
-        **history(before),
+        **begun(before, args.seed, args.device, PACKAGES),
     }
     record = Record(card, Grader(judge) if judge else None)
     watch = Watch(folder, record, observer, pool, Budget(args.most_plies, args.most_seconds))
-    now = session(watch.plies, args.seed, args.device, PACKAGES)
-    card["sessions"] = [*card["sessions"], now]
+    seed = card["sessions"][-1]["seed"]
     model = MaskablePPO(
         MovePolicy,
-        MoveVectorEnv(boards, now["seed"]),
+        MoveVectorEnv(boards, seed),
         gamma=gamma,
         policy_kwargs={"facts": observer.size, "layers": LAYERS},
-        seed=now["seed"],
+        seed=seed,
         device=args.device,
         tensorboard_log=str(folder / LOGS),
         **PRESET | {"learning_rate": lambda _: PRESET["learning_rate"] * watch.warmth},

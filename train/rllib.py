@@ -30,8 +30,8 @@ from numduel_env.commandline import politely
 from numduel_env.observation import Observer
 from numduel_env.solvers import Solver
 from train.grading import Grader, evaluate, judge_of
-from train.record import Record, history
-from train.run import run_in, session, summary
+from train.record import Record
+from train.run import begun, run_in, summary
 from train.task import RunArguments, Task, asked_task, make_parser, option
 
 if TYPE_CHECKING:
@@ -176,9 +176,8 @@ def train(task: Task, run: Run) -> str:
     from train.rllib_run import PACKAGES
 
     args, game, params, before = task
-    so_far = history(before)
-    now = session(so_far["progress"]["plies"], args.seed, "cpu", PACKAGES)
-    algorithm = make_algorithm(game, params, args.env_runners, now["seed"])
+    so_far = begun(before, args.seed, "cpu", PACKAGES)
+    algorithm = make_algorithm(game, params, args.env_runners, so_far["sessions"][-1]["seed"])
     best = run.restore(algorithm, before) if before else None
     rules = game.make_rules(**params)
     card = {
@@ -188,7 +187,6 @@ def train(task: Task, run: Run) -> str:
         "arguments": asdict(args),
         "preset": {"boards": BOARDS, "random_openings": RANDOM_OPENINGS, **PRESET},
         **so_far,
-        "sessions": [*so_far["sessions"], now],
         "rllib": before["rllib"] if before else None,
     }
     judge = judge_of(rules)

@@ -19,7 +19,7 @@ import numpy as np
 from agents.checkpoint import CARD, BadCheckpoint, Tensors, name_of_game, read_card, read_tensors
 from numduel_env.commandline import flag
 from train.grading import tables
-from train.record import check_record
+from train.record import check_record, history
 
 LOCK, LOGS = "lock", "tensorboard"
 """What a run folder holds before anything is saved."""
@@ -88,11 +88,14 @@ def session_seed(seed: int, plies: int) -> int:
     return int(np.random.SeedSequence([seed, plies]).generate_state(1)[0] // 2)
 
 
-def session(plies: int, seed: int, device: str, packages: Sequence[str]) -> dict[str, Any]:
-    """Return what a card says of one session of a run: after how many plies, with what dice, and where."""
+def begun(before: dict[str, Any] | None, seed: int, device: str, packages: Sequence[str]) -> dict[str, Any]:
+    """Return ``history(before)`` with one more session: after how many plies, with what dice, where and with what."""
+    so_far = history(before)
+    plies = so_far["progress"]["plies"]
     names = ("numduel-env", *packages)
     versions = {"python": platform.python_version()} | {name: version(name) for name in names}
-    return {"from_plies": plies, "seed": session_seed(seed, plies), "device": device, "versions": versions}
+    now = {"from_plies": plies, "seed": session_seed(seed, plies), "device": device, "versions": versions}
+    return so_far | {"sessions": [*so_far["sessions"], now]}
 
 
 def summary(card: dict[str, Any], params: dict[str, Any], written: str, agent: str) -> str:

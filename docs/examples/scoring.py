@@ -1,7 +1,8 @@
-"""What the examples share: a trained network, scored against random play."""
+"""What the examples share: what they are told, and a trained network, scored against random play."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +16,18 @@ from agents.networks import FlatNetwork
 from numduel_env.aec import NumduelAECEnv
 
 DUELS = 1_000
+
+
+def asked(description: str | None, fewest_frames: int) -> argparse.Namespace:
+    """Return what the command line asks for: ``frames`` and ``seed``."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--frames", type=int, default=8_192, help="learn from about so many plies (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed learns the same (%(default)s)")
+    args = parser.parse_args()
+    if args.frames < fewest_frames:
+        parser.error(f"--frames must be at least {fewest_frames}, not {args.frames}")
+    return args
+
 
 TorchFunction = Callable[[torch.Tensor], torch.Tensor]
 """Maps observations ``[N, size]`` to preferences ``[N, A]``, larger for better moves."""

@@ -9,7 +9,6 @@ as ``obs.mask``, which DQN heeds when it chooses, when it explores and when it l
 
 from __future__ import annotations
 
-import argparse
 import logging
 
 import numpy as np
@@ -23,7 +22,7 @@ from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 import numduel_env
-from scoring import DUELS, score_against_random
+from scoring import DUELS, asked, score_against_random
 
 BOARDS = 16
 FRAMES_PER_BATCH = 128
@@ -31,12 +30,7 @@ FRAMES_PER_UPDATE = 8
 EXPLORATION = 0.3
 LEARNING_RATE = 1e-3
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--frames", type=int, default=8_192, help="learn from about so many plies (%(default)s)")
-parser.add_argument("--seed", type=int, default=0, help="the same seed learns the same (%(default)s)")
-args = parser.parse_args()
-if args.frames < FRAMES_PER_BATCH:
-    parser.error(f"--frames must be at least {FRAMES_PER_BATCH}, not {args.frames}")
+args = asked(__doc__, FRAMES_PER_BATCH)
 
 np.random.seed(args.seed)  # noqa: NPY002 - it is from here that Tianshou draws
 torch.manual_seed(args.seed)

@@ -9,7 +9,6 @@ group: ``("agents", "mask")`` says which of them is to move, ``("agents", "actio
 
 from __future__ import annotations
 
-import argparse
 import warnings
 
 import torch
@@ -24,7 +23,7 @@ from torchrl.objectives.value import GAE
 from tqdm import tqdm
 
 import numduel_env
-from scoring import DUELS, score_against_random
+from scoring import DUELS, asked, score_against_random
 
 FRAMES_PER_BATCH = 1_024
 EPOCHS = 8
@@ -32,12 +31,7 @@ MINIBATCH = 128
 LEARNING_RATE = 2e-3
 ENTROPY = 0.02
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--frames", type=int, default=8_192, help="learn from about so many plies (%(default)s)")
-parser.add_argument("--seed", type=int, default=0, help="the same seed learns the same (%(default)s)")
-args = parser.parse_args()
-if args.frames < FRAMES_PER_BATCH:
-    parser.error(f"--frames must be at least {FRAMES_PER_BATCH}, not {args.frames}")
+args = asked(__doc__, FRAMES_PER_BATCH)
 
 torch.manual_seed(args.seed)
 torch.set_num_threads(1)  # the network is small
