@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from open_spiel.python.algorithms.mcts import MCTSBot, RandomRolloutEvaluator
 
-from numduel_env.openspiel import NumduelGame
+from numduel_env.envs.openspiel import NumduelGame
 from numduel_env.rules import Position, Rules, any_legal, flattened
 
 UCT_EXPLORATION = 2.0

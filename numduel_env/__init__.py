@@ -14,7 +14,7 @@ from numduel_env.rules import Policy, Rules
 from numduel_env.sampling import random_legal
 
 if TYPE_CHECKING:
-    from numduel_env.aec import NumduelAECEnv
+    from numduel_env.envs.aec import NumduelAECEnv
 
 __version__ = "0.1.0"
 

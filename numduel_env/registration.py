@@ -12,11 +12,11 @@ def register_ids(spec: GameSpec) -> None:
     """Register a game of the table under its Gymnasium and PettingZoo ids."""
     gymnasium.register(
         spec.gymnasium_id,
-        entry_point="numduel_env.single:NumduelEnv",
-        vector_entry_point="numduel_env.vector:NumduelVectorEnv",
+        entry_point="numduel_env.envs.single:NumduelEnv",
+        vector_entry_point="numduel_env.envs.vector:NumduelVectorEnv",
         kwargs={"game": spec.name},
     )
-    pettingzoo.register("aec", spec.pettingzoo_id, "numduel_env.aec:env", kwargs={"game": spec.name})
+    pettingzoo.register("aec", spec.pettingzoo_id, "numduel_env.envs.aec:env", kwargs={"game": spec.name})
 
 
 def register_game(spec: GameSpec) -> GameSpec:

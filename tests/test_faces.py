@@ -115,13 +115,13 @@ def test_copies_and_pickles_keep_the_game(game, params):
 
 
 def masks_of(environment):
-    if isinstance(environment, numduel_env.aec.NumduelAECEnv):
+    if isinstance(environment, numduel_env.envs.aec.NumduelAECEnv):
         return environment.last()[0]["action_mask"]
     return environment.unwrapped.action_masks()
 
 
 def stepped(environment, actions):
-    if isinstance(environment, numduel_env.aec.NumduelAECEnv):
+    if isinstance(environment, numduel_env.envs.aec.NumduelAECEnv):
         environment.step(int(actions))
         return environment.last()
     return environment.step(actions)

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from numduel_env import GAMES, env, random_legal
-from numduel_env.aec import SEATS, NumduelAECEnv
+from numduel_env.envs.aec import SEATS, NumduelAECEnv
 
 GOLDEN = Path(__file__).parent / "golden"
 LARGEST_RECORD = 15_000

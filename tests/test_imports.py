@@ -26,8 +26,8 @@ LAYERS = [
     ["numduel_env.games"],
     ["numduel_env.solvers"],
     ["numduel_env.opponents", "numduel_env.picture", "numduel_env.commandline", "numduel_env.files"],
-    ["numduel_env.face"],
-    ["numduel_env.aec", "numduel_env.single", "numduel_env.vector", "numduel_env.openspiel"],
+    ["numduel_env.envs.base"],
+    ["numduel_env.envs.aec", "numduel_env.envs.single", "numduel_env.envs.vector", "numduel_env.envs.openspiel"],
     ["numduel_env.registration"],
     ["numduel_env", "numduel_env.__main__"],
     ["agents"],
@@ -36,11 +36,11 @@ LAYERS = [
 
 ALLOWED_PACKAGES = {
     "numduel_env": {"numpy"},
-    "numduel_env.face": {"numpy", "gymnasium"},
-    "numduel_env.aec": {"numpy", "gymnasium", "pettingzoo"},
-    "numduel_env.single": {"numpy", "gymnasium"},
-    "numduel_env.vector": {"numpy", "gymnasium"},
-    "numduel_env.openspiel": {"numpy", "pyspiel", "open_spiel"},
+    "numduel_env.envs.base": {"numpy", "gymnasium"},
+    "numduel_env.envs.aec": {"numpy", "gymnasium", "pettingzoo"},
+    "numduel_env.envs.single": {"numpy", "gymnasium"},
+    "numduel_env.envs.vector": {"numpy", "gymnasium"},
+    "numduel_env.envs.openspiel": {"numpy", "pyspiel", "open_spiel"},
     "numduel_env.registration": {"gymnasium", "pettingzoo"},
     "numduel_env.picture": {"numpy", "PIL"},
 }
@@ -105,4 +105,4 @@ def test_importing_is_light():
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"torch", "stable_baselines3", "matplotlib", "PIL", "pygame"}
     assert not heavy & set(loaded)
-    assert not {"numduel_env.solvers", "numduel_env.aec", "numduel_env.vector"} & set(loaded)
+    assert not {"numduel_env.solvers", "numduel_env.envs.aec", "numduel_env.envs.vector"} & set(loaded)

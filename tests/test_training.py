@@ -26,10 +26,10 @@ from agents.learned import REFERENCES, LearnedAgent, load_agent, reference_for
 from agents.networks import MoveNetwork
 from numduel_env import GAMES, GameSpec, random_legal, register_game
 from numduel_env.duels import Duels
+from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.observation import MoveObserver, Observer
 from numduel_env.rules import take_rows
 from numduel_env.solvers import solver_for
-from numduel_env.vector import NumduelVectorEnv
 from tests.test_sixth_game import Subtraction, forget
 from tests.variants import each_game, each_variant
 from train.evaluate import main as evaluate_main

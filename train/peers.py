@@ -65,12 +65,12 @@ def open_spiel_loop() -> Callable[[float], int]:
 def divider_duel_in_open_spiel() -> Any:
     """Return Divider Duel as an OpenSpiel game whose states are plain lists.
 
-    OpenSpiel's minimax takes about 1.5 times as long on the states of `numduel_env.openspiel`, which serve every game:
+    OpenSpiel's minimax takes about 1.5 times as long on the states of `numduel_env.envs.openspiel`, which serve every game:
     a comparison by those would flatter us.
     """
     import pyspiel
 
-    from numduel_env.openspiel import NumduelGame
+    from numduel_env.envs.openspiel import NumduelGame
 
     rules = GAMES["divider-duel"].make_rules()
     numbers = rules.numbers.tolist()

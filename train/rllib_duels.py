@@ -20,8 +20,8 @@ from ray.rllib.utils.metrics import (
     NUM_EPISODES_LIFETIME,
 )
 
-from numduel_env.aec import SEATS
 from numduel_env.duels import Duel, Duels
+from numduel_env.envs.aec import SEATS
 from numduel_env.games import find_game
 from numduel_env.observation import Observer
 from numduel_env.rules import Position, Rules, take_rows

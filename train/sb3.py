@@ -10,8 +10,8 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.observation import MoveObserver
-from numduel_env.vector import NumduelVectorEnv
 
 
 class SB3VectorEnv(VecEnv):

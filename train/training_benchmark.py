@@ -22,8 +22,8 @@ from agents.checkpoint import read_card, rules_of
 from agents.exploit import walk
 from agents.learned import load_agent
 from agents.mcts import MCTSAgent
+from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.solvers import solver_for
-from numduel_env.vector import NumduelVectorEnv
 from train.network import MovePolicy
 from train.ppo import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS
 from train.sb3 import MoveVectorEnv

@@ -18,7 +18,7 @@ from open_spiel.python.algorithms.tabular_qlearner import QLearner
 from open_spiel.python.rl_agent import StepOutput
 from open_spiel.python.rl_environment import Environment
 
-import numduel_env.openspiel  # noqa: F401 - importing registers the games
+import numduel_env.envs.openspiel  # noqa: F401 - importing registers the games
 from numduel_env.solvers import solver_for
 
 DUELS = 1000

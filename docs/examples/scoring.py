@@ -13,7 +13,7 @@ from agents import make_agent
 from agents.learned import LearnedAgent
 from agents.match import Player, play_match
 from agents.networks import FlatNetwork
-from numduel_env.aec import NumduelAECEnv
+from numduel_env.envs.aec import NumduelAECEnv
 
 DUELS = 1_000
 

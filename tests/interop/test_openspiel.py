@@ -19,9 +19,9 @@ from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 from agents import make_agent
 from numduel_env import GAMES, GameSpec
 from numduel_env.duels import Duel
+from numduel_env.envs.openspiel import NumduelGame, register
 from numduel_env.games.sieve import Sieve
 from numduel_env.observation import Observer
-from numduel_env.openspiel import NumduelGame, register
 from numduel_env.solvers import solver_for
 from tests.interop.examples import run_readme_lines
 from tests.variants import each, each_game, each_variant
@@ -71,7 +71,7 @@ def run(*command):
 
 
 def test_importing_registers_the_table_and_nothing_goes_wrong_at_exit():
-    names = run("-c", "import numduel_env.openspiel, pyspiel; print(*pyspiel.registered_names())").split()
+    names = run("-c", "import numduel_env.envs.openspiel, pyspiel; print(*pyspiel.registered_names())").split()
     assert {spec.openspiel_name for spec in GAMES.values()} == {name for name in names if name.startswith("numduel")}
 
 

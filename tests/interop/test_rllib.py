@@ -28,8 +28,8 @@ from agents import make_agent
 from agents.exploit import random_positions
 from agents.learned import LearnedAgent
 from agents.networks import FlatNetwork
-from numduel_env.aec import SEATS
 from numduel_env.duels import Duel
+from numduel_env.envs.aec import SEATS
 from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from tests.interop.examples import run_readme_lines

@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
 from numduel_env.duels import Duel
-from numduel_env.face import RENDER_MODES, Face
+from numduel_env.envs.base import RENDER_MODES, Face
 from numduel_env.games import GameSpec
 
 SEATS = ("player_0", "player_1")

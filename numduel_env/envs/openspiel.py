@@ -1,6 +1,6 @@
 """The OpenSpiel face: importing it registers every game of the table with ``pyspiel``.
 
-After ``import numduel_env.openspiel``, ``pyspiel.load_game("numduel_prime_rumble(highest=30)")`` gives a sequential,
+After ``import numduel_env.envs.openspiel``, ``pyspiel.load_game("numduel_prime_rumble(highest=30)")`` gives a sequential,
 zero-sum game of perfect information whose parameters are the book's. In OpenSpiel an illegal action is an error, so
 nothing is lost by one here.
 """
@@ -20,7 +20,7 @@ try:
     import pyspiel
     from open_spiel.python.observation import IIGObserverForPublicInfoGame
 except ImportError as missing:
-    raise ImportError("numduel_env.openspiel needs OpenSpiel: pip install 'numduel-env[openspiel]'") from missing
+    raise ImportError("numduel_env.envs.openspiel needs OpenSpiel: pip install 'numduel-env[openspiel]'") from missing
 
 
 def game_type(name: str, title: str, params: dict[str, Any]) -> pyspiel.GameType:

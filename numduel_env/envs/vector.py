@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from numduel_env.duels import UNDECIDED, Duel, Duels, Plies
-from numduel_env.face import Face, SeatDraw
+from numduel_env.envs.base import Face, SeatDraw
 from numduel_env.games import GameSpec
 from numduel_env.opponents import opponent_for
 from numduel_env.rules import BoolArray, Policy, put_rows, take_rows, whole_number

@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from numduel_env.duels import Duel
-from numduel_env.face import RENDER_MODES, Face, SeatDraw
+from numduel_env.envs.base import RENDER_MODES, Face, SeatDraw
 from numduel_env.games import GameSpec
 from numduel_env.opponents import opponent_for
 from numduel_env.rules import BoolArray, Policy
