@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.files import write_atomically
 from numduel_env.games import GameSpec, find_game
 from numduel_env.rules import Rules
+from numduel_env.storage import write_atomically
 
 CARD = "card.json"
 SCHEMA = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import random_legal
 from numduel_env.rules import BoolArray, Position, Rules, flattened, take_rows
-from numduel_env.sampling import random_legal
 
 LOSES, HANDS_OVER, SAFE, WINS = range(4)
 """What a move does at once: loses, lets the opponent win at once, neither, or wins."""

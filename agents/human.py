@@ -13,7 +13,7 @@ import numpy as np
 from numduel_env.duels import Duel
 from numduel_env.rules import Policy
 from numduel_env.solvers import Solver
-from numduel_env.wording import Wording, chosen, listed, player
+from numduel_env.text import Wording, chosen, listed, player
 
 BOLD, DIM = "1", "2"
 """Styles, as terminals number them."""

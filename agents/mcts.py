@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import random_legal
 from numduel_env.rules import Position, Rules, any_legal, flattened, put_rows, take_rows
-from numduel_env.sampling import random_legal
 
 Evaluator = Callable[[Position], tuple[NDArray[Any], NDArray[Any]]]
 """From positions to a prior ``[..., A]`` (probabilities over the legal actions) and a value ``[...]`` to the mover."""

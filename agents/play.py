@@ -14,12 +14,12 @@ import numpy as np
 
 from agents import AGENTS, WITH_ARGUMENTS, make_agent
 from agents.human import BOLD, DIM, AgentPlayer, Forfeit, Human, InputEnded, Player, Terminal, analysis, whole
-from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game
+from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES
 from numduel_env.rules import Policy, Rules
 from numduel_env.solvers import TooLargeToSolve, solver_for
-from numduel_env.wording import Wording, player
+from numduel_env.text import Wording, player
 
 EPILOG = """Example: python agents/play.py --game prime-rumble --first human --second solver --hint
 (exit codes: 0 when everything was played, 1 when the input ended before or the game is too large to solve,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from numduel_env.batch import random_legal
 from numduel_env.games import GAMES, GameSpec, find_game
 from numduel_env.registration import register_game, register_ids
 from numduel_env.rules import Policy, Rules
-from numduel_env.sampling import random_legal
 
 if TYPE_CHECKING:
     from numduel_env.envs.aec import NumduelAECEnv

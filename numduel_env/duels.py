@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import random_legal
 from numduel_env.rules import BoolArray, Position, Rules, put_rows, take_rows
-from numduel_env.sampling import random_legal
 
 
 class Duel:

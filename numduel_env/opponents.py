@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import random_legal
 from numduel_env.rules import Policy, Position, Rules
-from numduel_env.sampling import random_legal
 
 
 class RandomPolicy:

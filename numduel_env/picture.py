@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env import wording
+from numduel_env import text as wording
 from numduel_env.games import GameSpec
 
 if TYPE_CHECKING:

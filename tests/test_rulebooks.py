@@ -16,7 +16,7 @@ from numduel_env.duels import Duel
 from numduel_env.games import GAMES
 from numduel_env.games.prime_duel_sum import PoolAndScores
 from numduel_env.rules import Rules
-from numduel_env.wording import available, chosen, scores_by_seat, taken
+from numduel_env.text import available, chosen, scores_by_seat, taken
 
 Numbers = tuple[int, ...]
 

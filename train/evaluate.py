@@ -30,11 +30,11 @@ from agents import AGENTS, WITH_ARGUMENTS, make_agent
 from agents.exploit import BUDGET, exploitability
 from agents.match import OPENINGS_PER_BLOCK, Player
 from agents.round_robin import bradley_terry, play_round_robin, sample_duels, summary
-from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game, politely
-from numduel_env.files import check_writable, write_atomically
+from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game, politely
 from numduel_env.games import GAMES
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
+from numduel_env.storage import check_writable, write_atomically
 from train.report import report_page
 
 SCHEMA = 1

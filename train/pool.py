@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from agents.checkpoint import BadCheckpoint, Tensors
 from agents.learned import LearnedAgent
 from agents.networks import MoveNetwork
+from numduel_env.batch import random_legal
 from numduel_env.observation import MoveObserver
 from numduel_env.rules import Position, Rules, take_rows
-from numduel_env.sampling import random_legal
 
 SNAPSHOTS = 10
 """So many of the latest snapshots play; older ones are forgotten."""

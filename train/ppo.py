@@ -23,12 +23,12 @@ from agents import make_agent
 from agents.checkpoint import WANTED, BadCheckpoint, card_of_game, read_tensors
 from agents.learned import LearnedAgent, card_of_network, read_network
 from agents.networks import MoveNetwork
-from numduel_env.commandline import politely
+from numduel_env.cli import politely
 from numduel_env.envs.vector import NumduelVectorEnv
-from numduel_env.files import write_atomically
 from numduel_env.observation import MoveObserver
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
+from numduel_env.storage import write_atomically
 from train.grading import Grader, evaluate, judge_of
 from train.pool import Pool
 from train.record import Record

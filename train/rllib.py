@@ -26,7 +26,7 @@ import numpy as np
 from agents.checkpoint import BadCheckpoint, Tensors, card_of_game, rules_of
 from agents.learned import LearnedAgent, card_of_network
 from agents.networks import FlatNetwork
-from numduel_env.commandline import politely
+from numduel_env.cli import politely
 from numduel_env.observation import Observer
 from numduel_env.solvers import Solver
 from train.grading import Grader, evaluate, judge_of

@@ -20,12 +20,12 @@ from ray.rllib.utils.metrics import (
     NUM_EPISODES_LIFETIME,
 )
 
+from numduel_env.batch import random_legal
 from numduel_env.duels import Duel, Duels
 from numduel_env.envs.aec import SEATS
 from numduel_env.games import find_game
 from numduel_env.observation import Observer
 from numduel_env.rules import Position, Rules, take_rows
-from numduel_env.sampling import random_legal
 
 SEEN, MASK = "observations", "action_mask"
 """Where RLlib's masked modules look for what is seen and what is legal; PettingZoo calls the first "observation"."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from agents.checkpoint import CARD, BadCheckpoint, Tensors, name_of_game, read_card, read_tensors
-from numduel_env.commandline import flag
+from numduel_env.cli import flag
 from train.grading import tables
 from train.record import check_record, history
 

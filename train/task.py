@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from agents.checkpoint import BadCheckpoint, name_of_game, rules_of
-from numduel_env.commandline import OneLineParser, add_parameter_flags, chosen_game, flag
+from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game, flag
 from numduel_env.games import GameSpec, find_game
 
 MOST_MINUTES = 1_000_000

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numduel_env import wording
+from numduel_env import text as wording
 from numduel_env.duels import Duel
 from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.prime_duel_product import PrimeDuelProduct

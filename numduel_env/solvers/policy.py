@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import random_legal
 from numduel_env.rules import BoolArray, Position
-from numduel_env.sampling import random_legal
 from numduel_env.solvers.solver import ILLEGAL, Solver
 
 
