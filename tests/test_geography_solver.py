@@ -10,9 +10,9 @@ import pytest
 
 from numduel_env.games.factor_chain import Chain, FactorChain
 from numduel_env.rules import take_rows
-from numduel_env.solvers import geography
+from numduel_env.solvers import matching as geography
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
-from numduel_env.solvers.geography import GeographySolver
+from numduel_env.solvers.matching import GeographySolver
 from numduel_env.solvers.solver import ILLEGAL
 
 SIZES = [(lowest, highest) for lowest in (2, 3, 4) for highest in range(lowest, 15)]

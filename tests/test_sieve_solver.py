@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from numduel_env.games.sieve import Pool, Sieve
-from numduel_env.solvers import cache, parts
-from numduel_env.solvers import sieve as sieve_module
-from numduel_env.solvers.divisibility import connected
+from numduel_env.solvers import cache
 from numduel_env.solvers.progress import Progress
-from numduel_env.solvers.sieve import SieveSolver
+from numduel_env.solvers.sieve import solver as sieve_module
+from numduel_env.solvers.sieve import table as parts
+from numduel_env.solvers.sieve.divisibility import connected
+from numduel_env.solvers.sieve.solver import SieveSolver
 from numduel_env.solvers.solver import ILLEGAL, TooLargeToSolve
 
 

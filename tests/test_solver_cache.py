@@ -9,7 +9,7 @@ import pytest
 
 from numduel_env.games.sieve import Sieve
 from numduel_env.solvers import cache
-from numduel_env.solvers.sieve import SieveSolver
+from numduel_env.solvers.sieve.solver import SieveSolver
 
 ARRAYS = {
     "words": np.arange(5, dtype=np.uint64),
@@ -227,7 +227,7 @@ def test_a_corrupt_file_of_a_game_is_made_anew():
 
 SOLVE = """
 from numduel_env.games.sieve import Sieve
-from numduel_env.solvers.sieve import SieveSolver
+from numduel_env.solvers.sieve.solver import SieveSolver
 rules = Sieve(2, 44)
 print(SieveSolver(rules).nimber(rules.initial()))
 """

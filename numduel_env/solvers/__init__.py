@@ -6,9 +6,9 @@ from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.sieve import Sieve
 from numduel_env.rules import Rules
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
-from numduel_env.solvers.geography import GeographySolver
+from numduel_env.solvers.matching import GeographySolver
 from numduel_env.solvers.policy import SolverPolicy
-from numduel_env.solvers.sieve import SieveSolver
+from numduel_env.solvers.sieve.solver import SieveSolver
 from numduel_env.solvers.solver import ILLEGAL, Solver, TooLargeToSolve
 
 __all__ = ["ILLEGAL", "Solver", "SolverPolicy", "TooLargeToSolve", "solver_for"]

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from numduel_env.games.sieve import Pool, Sieve
 from numduel_env.rules import BoolArray, whole_number
-from numduel_env.solvers.divisibility import Indices, connected, factor_pairs, shape_of
-from numduel_env.solvers.fibres import Nimbers
-from numduel_env.solvers.parts import Look, Part, make_plan
 from numduel_env.solvers.progress import Progress
+from numduel_env.solvers.sieve.divisibility import Indices, connected, factor_pairs, shape_of
+from numduel_env.solvers.sieve.fibres import Nimbers
+from numduel_env.solvers.sieve.table import Look, Part, make_plan
 from numduel_env.solvers.solver import ILLEGAL, Solver, TooLargeToSolve
 
 BUDGET = 200_000_000

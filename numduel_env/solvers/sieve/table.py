@@ -14,9 +14,18 @@ from numpy.typing import NDArray
 
 from numduel_env.rules import BoolArray
 from numduel_env.solvers import cache
-from numduel_env.solvers.divisibility import ClosedSets, Covers, Indices, Words, closed_sets, connected, pack, shape_of
-from numduel_env.solvers.fibres import Fibres, Nimbers
 from numduel_env.solvers.progress import Progress
+from numduel_env.solvers.sieve.divisibility import (
+    ClosedSets,
+    Covers,
+    Indices,
+    Words,
+    closed_sets,
+    connected,
+    pack,
+    shape_of,
+)
+from numduel_env.solvers.sieve.fibres import Fibres, Nimbers
 from numduel_env.solvers.solver import TooLargeToSolve
 
 VERSION = 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numduel_env.rules import BoolArray
-from numduel_env.solvers.divisibility import ClosedSets, Indices, Words, pack
+from numduel_env.solvers.sieve.divisibility import ClosedSets, Indices, Words, pack
 
 Nimbers = NDArray[np.uint8]
 
