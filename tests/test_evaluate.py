@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents import match as match_module
-from agents.round_robin import bradley_terry, wilson
+from numduel_env.evaluation import match as match_module
+from numduel_env.evaluation.ratings import bradley_terry, wilson
+from numduel_env.evaluation.report import report_page
 from numduel_env.games import GAMES, GameSpec, add_game
 from train import evaluate
-from train.report import report_page
 
 ROOT = Path(__file__).parent.parent
 OWN = "tests.test_evaluate:"

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from agents import make_agent
-from agents.exploit import WalkTooLong, exploitability, grade_everywhere, grade_sample, random_positions, walk
-from agents.match import (
+from numduel_env.duels import Duel
+from numduel_env.evaluation.exploitability import (
+    WalkTooLong,
+    exploitability,
+    grade_everywhere,
+    grade_sample,
+    random_positions,
+    walk,
+)
+from numduel_env.evaluation.match import (
     BLUNDER,
     KEPT,
     NO_ACTION,
@@ -21,7 +29,6 @@ from agents.match import (
     play_block,
     play_match,
 )
-from numduel_env.duels import Duel
 from numduel_env.games import GAMES
 from numduel_env.rules import take_rows
 from numduel_env.solvers import ILLEGAL, solver_for

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from agents import make_agent
-from agents.match import Player, play_match
 from numduel_env import GAMES, random_legal
 from numduel_env.__main__ import main
+from numduel_env.evaluation.match import Player, play_match
 from numduel_env.rules import take_rows
 from numduel_env.solvers import ILLEGAL, SolverPolicy, TooLargeToSolve, solver_for
 from tests.variants import each

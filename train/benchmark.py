@@ -40,10 +40,10 @@ from tqdm import tqdm
 import numduel_env
 from agents import make_agent
 from agents.checkpoint import WANTED
-from agents.exploit import random_positions
-from agents.match import Player, play_match
 from numduel_env import GAMES, GameSpec, random_legal
 from numduel_env.cli import OneLineParser, politely
+from numduel_env.evaluation.exploitability import random_positions
+from numduel_env.evaluation.match import Player, play_match
 from numduel_env.solvers import solver_for
 from numduel_env.storage import check_writable, write_atomically
 from train.peers import divider_duel_in_open_spiel, open_spiel_loop, pgx_loop

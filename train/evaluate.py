@@ -27,15 +27,15 @@ from tqdm import tqdm
 
 import numduel_env
 from agents import AGENTS, WITH_ARGUMENTS, make_agent
-from agents.exploit import BUDGET, exploitability
-from agents.match import OPENINGS_PER_BLOCK, Player
-from agents.round_robin import bradley_terry, play_round_robin, sample_duels, summary
 from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game, politely
+from numduel_env.evaluation.exploitability import BUDGET, exploitability
+from numduel_env.evaluation.match import OPENINGS_PER_BLOCK, Player
+from numduel_env.evaluation.ratings import bradley_terry, play_round_robin, sample_duels, summary
+from numduel_env.evaluation.report import report_page
 from numduel_env.games import GAMES
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
 from numduel_env.storage import check_writable, write_atomically
-from train.report import report_page
 
 SCHEMA = 1
 """Counts the changes of the results' layout; docs/results.md describes it."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents import make_agent
-from agents.exploit import BUDGET, WalkTooLong, exploitability, random_positions, walk
 from agents.learned import LearnedAgent
-from agents.match import Player, play_match
+from numduel_env.evaluation.exploitability import BUDGET, WalkTooLong, exploitability, random_positions, walk
+from numduel_env.evaluation.match import Player, play_match
 from numduel_env.rules import Position, Rules, take_rows
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.solvers.exhaustive import ExhaustiveSolver

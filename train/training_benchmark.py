@@ -19,10 +19,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from tqdm import tqdm
 
 from agents.checkpoint import read_card, rules_of
-from agents.exploit import walk
 from agents.learned import load_agent
 from agents.mcts import MCTSAgent
 from numduel_env.envs.vector import NumduelVectorEnv
+from numduel_env.evaluation.exploitability import walk
 from numduel_env.solvers import solver_for
 from train.network import MovePolicy
 from train.ppo import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS

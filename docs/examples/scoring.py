@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from agents import make_agent
 from agents.learned import LearnedAgent
-from agents.match import Player, play_match
 from agents.networks import FlatNetwork
 from numduel_env.envs.aec import NumduelAECEnv
+from numduel_env.evaluation.match import Player, play_match
 
 DUELS = 1_000
 

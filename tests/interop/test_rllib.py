@@ -25,11 +25,11 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from agents import make_agent
-from agents.exploit import random_positions
 from agents.learned import LearnedAgent
 from agents.networks import FlatNetwork
 from numduel_env.duels import Duel
 from numduel_env.envs.aec import SEATS
+from numduel_env.evaluation.exploitability import random_positions
 from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from tests.interop.examples import run_readme_lines

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.match import BLUNDER, KEPT, NO_ACTION, UNGRADED, Match, Player, play_match
 from numduel_env.duels import Duel
+from numduel_env.evaluation.match import BLUNDER, KEPT, NO_ACTION, UNGRADED, Match, Player, play_match
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 
