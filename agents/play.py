@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from agents import AGENTS, WITH_ARGUMENTS, make_agent
-from agents.human import BOLD, DIM, AgentPlayer, Forfeit, Human, InputEnded, Player, Terminal, analysis, whole
+from agents.terminal import BOLD, DIM, AgentPlayer, Forfeit, Human, InputEnded, Player, Terminal, analysis, whole
 from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES

@@ -15,11 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from numduel_env.commandline import OneLineParser, flag, politely
 from tqdm import tqdm
 
 from agents.checkpoint import BadCheckpoint, read_card, read_tensors, rules_of, write_checkpoint
 from agents.learned import REFERENCES, load_agent
+from numduel_env.cli import OneLineParser, flag, politely
 from numduel_env.solvers import solver_for
 from train.grading import evaluate
 
