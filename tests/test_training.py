@@ -33,16 +33,16 @@ from numduel_env.solvers import solver_for
 from tests.test_sixth_game import Subtraction, forget
 from tests.variants import each_game, each_variant
 from train.evaluate import main as evaluate_main
-from train.grading import Grade, Grader, evaluate
-from train.network import MovePolicy
-from train.pool import SNAPSHOTS, Pool
 from train.ppo import PRESET, Arguments, train
-from train.record import Record
 from train.references import RECIPES
-from train.run import LOGS, new_folder, occupied, restore, run_in, session_seed, training_tensors
-from train.sb3 import MoveVectorEnv, SB3VectorEnv
-from train.task import Task
-from train.watch import COLDEST, Budget, Watch
+from train.runs.folder import LOGS, new_folder, occupied, restore, run_in, session_seed, training_tensors
+from train.runs.grading import Grade, Grader, evaluate
+from train.runs.record import Record
+from train.runs.task import Task
+from train.sb3_ppo.envs import MoveVectorEnv, SB3VectorEnv
+from train.sb3_ppo.network import MovePolicy
+from train.sb3_ppo.pool import SNAPSHOTS, Pool
+from train.sb3_ppo.watch import COLDEST, Budget, Watch
 
 ROOT = Path(__file__).parent.parent
 

@@ -46,7 +46,7 @@ from numduel_env.evaluation.exploitability import random_positions
 from numduel_env.evaluation.match import Player, play_match
 from numduel_env.solvers import solver_for
 from numduel_env.storage import check_writable, write_atomically
-from train.peers import divider_duel_in_open_spiel, open_spiel_loop, pgx_loop
+from train.benchmarks.peers import divider_duel_in_open_spiel, open_spiel_loop, pgx_loop
 
 BOARDS = 4096
 Plies = Callable[[float], int]
@@ -270,7 +270,7 @@ def peer_rows(seconds: float) -> list[Row]:
 def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     """Print how the games are learned, each line as soon as it is known."""
     try:
-        from train.training_benchmark import throughput_rows, training_rows
+        from train.benchmarks.training import throughput_rows, training_rows
     except ImportError as missing:
         parser.error(f"--training needs {missing.name}, which is not installed: {WANTED}")
     try:
@@ -287,7 +287,7 @@ def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -
 
 def rllib_measures(seconds: float) -> list[Measure]:
     """Time RLlib's sampling of our games and of PettingZoo's connect_four_v3 in turns."""
-    from train.rllib_speed import sampling_loops
+    from train.benchmarks.rllib import sampling_loops
 
     yardstick, ours = sampling_loops()
     measures = []

@@ -29,11 +29,11 @@ from numduel_env.observation import MoveObserver
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.storage import write_atomically
-from train.grading import Grader, evaluate, judge_of
-from train.pool import Pool
-from train.record import Record
-from train.run import LOGS, begun, new_folder, restore, run_in, summary, unfinished_card
-from train.task import RunArguments, Task, asked_task, make_parser, option
+from train.runs.folder import LOGS, begun, new_folder, restore, run_in, summary, unfinished_card
+from train.runs.grading import Grader, evaluate, judge_of
+from train.runs.record import Record
+from train.runs.task import RunArguments, Task, asked_task, make_parser, option
+from train.sb3_ppo.pool import Pool
 
 PROGRAM = "train/ppo.py"
 
@@ -133,10 +133,10 @@ def train(task: Task, folder: Path, judge: Solver | None) -> str:
     """Learn in ``folder``, and return what to say; raises ``BadCheckpoint`` if the run that is to go on cannot."""
     from sb3_contrib import MaskablePPO
 
-    from train.curve import draw_curve
-    from train.network import MovePolicy
-    from train.sb3 import MoveVectorEnv
-    from train.watch import Budget, Watch
+    from train.runs.curve import draw_curve
+    from train.sb3_ppo.envs import MoveVectorEnv
+    from train.sb3_ppo.network import MovePolicy
+    from train.sb3_ppo.watch import Budget, Watch
 
     args, game, params, before = task
     rules = game.make_rules(**params)

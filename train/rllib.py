@@ -29,13 +29,13 @@ from agents.networks import FlatNetwork
 from numduel_env.cli import politely
 from numduel_env.observation import Observer
 from numduel_env.solvers import Solver
-from train.grading import Grader, evaluate, judge_of
-from train.record import Record
-from train.run import begun, run_in, summary
-from train.task import RunArguments, Task, asked_task, make_parser, option
+from train.runs.folder import begun, run_in, summary
+from train.runs.grading import Grader, evaluate, judge_of
+from train.runs.record import Record
+from train.runs.task import RunArguments, Task, asked_task, make_parser, option
 
 if TYPE_CHECKING:
-    from train.rllib_run import Run
+    from train.rllib_ppo.run import Run
 
 PROGRAM = "train/rllib.py"
 WANTED = "pip install -c constraints-rllib.txt -e '.[rllib]'"
@@ -115,7 +115,7 @@ class Training:
 
     def check(self) -> str:
         """Grade the learner, keep its weights if they are the best, save everything, and return how it goes."""
-        from train.rllib_algorithm import network_tensors
+        from train.rllib_ppo.algorithm import network_tensors
 
         weights = network_tensors(self.algorithm)
         agent = LearnedAgent(self.observer.rules, FlatNetwork(self.observer, weights))
@@ -142,8 +142,8 @@ def main() -> int:
         import torch  # noqa: F401 - RLlib would miss it only later
         from threadpoolctl import threadpool_limits
 
-        from train.rllib_algorithm import NoRay, start_ray
-        from train.rllib_run import Run
+        from train.rllib_ppo.algorithm import NoRay, start_ray
+        from train.rllib_ppo.run import Run
     except ImportError as missing:
         print(f"training with RLlib needs {missing.name}, which is not installed: {WANTED}", file=sys.stderr)
         return 1
@@ -172,8 +172,8 @@ def main() -> int:
 
 def train(task: Task, run: Run) -> str:
     """Learn, and return what to say; raises ``BadCheckpoint`` if the run that is to go on cannot."""
-    from train.rllib_algorithm import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS, make_algorithm
-    from train.rllib_run import PACKAGES
+    from train.rllib_ppo.algorithm import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS, make_algorithm
+    from train.rllib_ppo.run import PACKAGES
 
     args, game, params, before = task
     so_far = begun(before, args.seed, "cpu", PACKAGES)

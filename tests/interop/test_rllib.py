@@ -34,12 +34,12 @@ from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from tests.interop.examples import run_readme_lines
 from tests.variants import each_variant
-from train.record import history
-from train.rllib_algorithm import NoRay, base_config, make_algorithm, start_ray
-from train.rllib_duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, sight
-from train.rllib_module import MaskedModule
-from train.rllib_run import Run
-from train.run import occupied
+from train.rllib_ppo.algorithm import NoRay, base_config, make_algorithm, start_ray
+from train.rllib_ppo.duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, sight
+from train.rllib_ppo.module import MaskedModule
+from train.rllib_ppo.run import Run
+from train.runs.folder import occupied
+from train.runs.record import history
 
 # Ray warns of its own doings.
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]

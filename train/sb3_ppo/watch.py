@@ -13,9 +13,9 @@ from agents.checkpoint import write_checkpoint
 from agents.learned import LearnedAgent
 from agents.networks import MoveNetwork
 from numduel_env.observation import MoveObserver
-from train.pool import Pool
-from train.record import Record
-from train.run import training_tensors
+from train.runs.folder import training_tensors
+from train.runs.record import Record
+from train.sb3_ppo.pool import Pool
 
 UPDATES_PER_CHECK = 4
 """So often the learner is graded and saved."""

@@ -12,7 +12,7 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.utils.torch_utils import FLOAT_MIN
 
-from train.rllib_duels import MASK, SEEN
+from train.rllib_ppo.duels import MASK, SEEN
 
 
 class MaskedModule(TorchRLModule, ValueFunctionAPI):

@@ -24,9 +24,9 @@ from agents.mcts import MCTSAgent
 from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.evaluation.exploitability import walk
 from numduel_env.solvers import solver_for
-from train.network import MovePolicy
 from train.ppo import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS
-from train.sb3 import MoveVectorEnv
+from train.sb3_ppo.envs import MoveVectorEnv
+from train.sb3_ppo.network import MovePolicy
 
 PPO = Path(__file__).parent / "ppo.py"
 

@@ -24,8 +24,8 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
     from ray.tune.registry import register_env
 
-    from train.rllib_algorithm import RANDOM_OPENINGS, base_config, hushed
-    from train.rllib_duels import SEEN, DuelEnv, DuelRunner
+    from train.rllib_ppo.algorithm import RANDOM_OPENINGS, base_config, hushed
+    from train.rllib_ppo.duels import SEEN, DuelEnv, DuelRunner
 
     def connect_four(_: Any) -> Any:
         from pettingzoo.classic import connect_four_v3

@@ -17,8 +17,8 @@ from pyarrow import fs
 
 from agents.checkpoint import CARD, BadCheckpoint, Tensors, read_card, rules_of, write_checkpoint
 from agents.learned import read_network
-from train.record import check_record
-from train.run import new_folder, unfinished_card
+from train.runs.folder import new_folder, unfinished_card
+from train.runs.record import check_record
 
 PACKAGES = ("gymnasium", "numpy", "pettingzoo", "ray", "torch")
 ALGORITHM = "rllib"

@@ -18,8 +18,8 @@ import numpy as np
 
 from agents.checkpoint import CARD, BadCheckpoint, Tensors, name_of_game, read_card, read_tensors
 from numduel_env.cli import flag
-from train.grading import tables
-from train.record import check_record, history
+from train.runs.grading import tables
+from train.runs.record import check_record, history
 
 LOCK, LOGS = "lock", "tensorboard"
 """What a run folder holds before anything is saved."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.checkpoint import BadCheckpoint, Tensors
 from agents.learned import LearnedAgent
-from train.grading import QUICK_DUELS, Grade, Grader, score_against
+from train.runs.grading import QUICK_DUELS, Grade, Grader, score_against
 
 LARGEST = 2**62
 """No number on a card is beyond this."""

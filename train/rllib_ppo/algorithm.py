@@ -18,8 +18,8 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from agents.checkpoint import Tensors
 from numduel_env.games import GameSpec
-from train.rllib_duels import MODULE, DuelEnv, DuelRunner, module_of
-from train.rllib_module import MaskedModule
+from train.rllib_ppo.duels import MODULE, DuelEnv, DuelRunner, module_of
+from train.rllib_ppo.module import MaskedModule
 
 # One preset for all games.
 BOARDS = 256  # duels that all env runners together play side by side
