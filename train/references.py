@@ -21,7 +21,7 @@ from agents.checkpoint import BadCheckpoint, read_card, read_tensors, rules_of, 
 from agents.learned import REFERENCES, load_agent
 from numduel_env.cli import OneLineParser, flag, politely
 from numduel_env.solvers import solver_for
-from train.grading import evaluate
+from train.runs.grading import evaluate
 
 RECIPES: dict[str, list[str]] = {
     "divider-duel": ["--game", "divider-duel"],

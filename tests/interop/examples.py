@@ -6,10 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.support import ROOT
+
 LAST_LINE = re.compile(
     r"(?P<frames>[\d,]+) frames: (?P<score>[\d.]+)% of 1,000 duels against random, seats swapped"
     r" \(untrained (?P<untrained>[\d.]+)%\)$"

@@ -7,7 +7,6 @@ import pickle
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyspiel
@@ -24,11 +23,11 @@ from numduel_env.games.sieve import Sieve
 from numduel_env.observation import Observer
 from numduel_env.solvers import solver_for
 from tests.interop.examples import run_readme_lines
-from tests.variants import each, each_game, each_variant
+from tests.support import ROOT
+from tests.support.variants import each, each_game, each_variant
 
 pytestmark = pytest.mark.interop
 
-ROOT = Path(__file__).parent.parent.parent
 SMALL = [
     ("divider-duel", {}),
     ("prime-rumble", {"highest": 12}),

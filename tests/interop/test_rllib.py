@@ -33,7 +33,8 @@ from numduel_env.evaluation.exploitability import random_positions
 from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from tests.interop.examples import run_readme_lines
-from tests.variants import each_variant
+from tests.support import ROOT
+from tests.support.variants import each_variant
 from train.rllib_ppo.algorithm import NoRay, base_config, make_algorithm, start_ray
 from train.rllib_ppo.duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, sight
 from train.rllib_ppo.module import MaskedModule
@@ -44,7 +45,6 @@ from train.runs.record import history
 # Ray warns of its own doings.
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
-ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 240
 """Seconds after which a run that does not come is given up."""
 

@@ -14,7 +14,7 @@ from tianshou.utils.net.common import Net
 
 import numduel_env
 from tests.interop.examples import run_example, run_readme_lines
-from tests.variants import each_game, each_game_with_illegal_moves
+from tests.support.variants import each_game, each_game_with_illegal_moves
 
 pytestmark = pytest.mark.interop
 

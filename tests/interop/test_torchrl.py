@@ -12,7 +12,7 @@ from torchrl.modules import MaskedCategorical, ProbabilisticActor
 
 import numduel_env
 from tests.interop.examples import run_example, run_readme_lines
-from tests.variants import each_game, each_game_with_illegal_moves
+from tests.support.variants import each_game, each_game_with_illegal_moves
 
 pytestmark = pytest.mark.interop
 

@@ -9,7 +9,7 @@ import pytest
 
 import numduel_env
 from numduel_env.picture import LOOKS, looks
-from tests.variants import each_variant
+from tests.support.variants import each_variant
 
 
 def shown(game, moves, **params):

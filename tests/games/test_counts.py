@@ -7,7 +7,7 @@ import pytest
 
 from numduel_env.games import GAMES
 from numduel_env.rules import take_rows
-from tests.naive import NAIVE
+from tests.support.naive import NAIVE
 
 SEQUENCES = [
     ("prime-rumble", {}, [49, 2_244, 96_746]),

@@ -1,6 +1,6 @@
 """One recorded game of each kind, to be read by people and compared letter by letter.
 
-``NUMDUEL_WRITE_GOLDEN=1 python -m pytest tests/test_golden.py`` writes the records anew; the difference then shows what
+``NUMDUEL_WRITE_GOLDEN=1 python -m pytest tests/games/test_golden.py`` writes the records anew; the difference then shows what
 a change of the rules, the observations or the wording has done.
 """
 
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from numduel_env import GAMES, env, random_legal
 from numduel_env.envs.aec import SEATS, NumduelAECEnv
+from tests.support import ROOT
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = ROOT / "tests" / "golden"
 LARGEST_RECORD = 15_000
 GAME_NAMES = frozenset(GAMES)
 

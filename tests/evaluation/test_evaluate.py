@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +16,10 @@ from numduel_env.evaluation import match as match_module
 from numduel_env.evaluation.ratings import bradley_terry, wilson
 from numduel_env.evaluation.report import report_page
 from numduel_env.games import GAMES, GameSpec, add_game
+from tests.support import ROOT
 from train import evaluate
 
-ROOT = Path(__file__).parent.parent
-OWN = "tests.test_evaluate:"
+OWN = "tests.evaluation.test_evaluate:"
 
 
 class Largest:
@@ -89,7 +88,7 @@ SMALL = ("--game", "divider-duel", "--duels", 100)
 
 def test_the_command_works_as_typed(tmp_path):
     """From the repository's root, in a process of its own, with every output at once."""
-    command = "train/evaluate.py --game prime-duel-sum random solver tests.test_evaluate:Largest --duels 20 --exploit"
+    command = "train/evaluate.py --game prime-duel-sum random solver tests.evaluation.test_evaluate:Largest --duels 20 --exploit"
     files = ["--json", str(tmp_path / "r.json"), "--report", str(tmp_path / "r.html")]
     done = subprocess.run(
         [sys.executable, *command.split(), *files], cwd=ROOT, capture_output=True, text=True, check=True
@@ -269,7 +268,7 @@ def test_the_report_shows_walks_and_escapes_names(results_of):
 
 def test_a_sixth_game_is_evaluated_too(results_of):
     # Imported here, because this module is also loaded for the agents in it, and that one is heavy.
-    from tests.test_sixth_game import Subtraction
+    from tests.games.test_sixth_game import Subtraction
 
     spec = add_game(GameSpec("subtraction-too", "Subtraction", Subtraction, {"heap": 11, "most": 3}))
     try:
@@ -289,8 +288,8 @@ def test_a_sixth_game_is_evaluated_too(results_of):
         ("--game divider-duel random nobody", "there is no agent 'nobody'"),
         ("--game divider-duel random human", "a human plays in the terminal only"),
         ("--game divider-duel random no.such.module:Agent", "cannot be imported"),
-        ("--game divider-duel random tests.test_evaluate:unmakeable", "no weights here"),
-        ("--game divider-duel random tests.test_evaluate:no_agent", "must return an object with choose"),
+        ("--game divider-duel random tests.evaluation.test_evaluate:unmakeable", "no weights here"),
+        ("--game divider-duel random tests.evaluation.test_evaluate:no_agent", "must return an object with choose"),
         ("--game chess random solver", "there is no game 'chess'"),
         ("--game prime-duel random solver", "choose prime-duel-product or prime-duel-sum"),
         ("--game divider-duel --target 9 random solver", "divider-duel has no --target"),

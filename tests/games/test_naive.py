@@ -9,7 +9,7 @@ import pytest
 import numduel_env
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES
-from tests.naive import NAIVE
+from tests.support.naive import NAIVE
 
 SEATS = ("player_0", "player_1")
 

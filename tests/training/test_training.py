@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,8 +29,9 @@ from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.observation import MoveObserver, Observer
 from numduel_env.rules import take_rows
 from numduel_env.solvers import solver_for
-from tests.test_sixth_game import Subtraction, forget
-from tests.variants import each_game, each_variant
+from tests.games.test_sixth_game import Subtraction, forget
+from tests.support import ROOT
+from tests.support.variants import each_game, each_variant
 from train.evaluate import main as evaluate_main
 from train.ppo import PRESET, Arguments, train
 from train.references import RECIPES
@@ -43,8 +43,6 @@ from train.sb3_ppo.envs import MoveVectorEnv, SB3VectorEnv
 from train.sb3_ppo.network import MovePolicy
 from train.sb3_ppo.pool import SNAPSHOTS, Pool
 from train.sb3_ppo.watch import COLDEST, Budget, Watch
-
-ROOT = Path(__file__).parent.parent
 
 
 def boards(game, count=8, **options):

@@ -16,7 +16,7 @@ from numduel_env.__main__ import main
 from numduel_env.evaluation.match import Player, play_match
 from numduel_env.rules import take_rows
 from numduel_env.solvers import ILLEGAL, SolverPolicy, TooLargeToSolve, solver_for
-from tests.variants import each
+from tests.support.variants import each
 
 REFILL = {"when_empty": "refill"}
 

@@ -20,9 +20,8 @@ from agents.learned import card_of_network, load_agent
 from agents.networks import NETWORKS
 from numduel_env import GAMES
 from numduel_env.rules import same_rules
-from tests.variants import each_variant
-
-ROOT = Path(__file__).parent.parent
+from tests.support import ROOT
+from tests.support.variants import each_variant
 
 
 def write_agent(folder, game="divider-duel", kind="moves", seed=0, **params):

@@ -14,7 +14,7 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import numduel_env
 from numduel_env import GAMES
-from tests.variants import each_game, each_variant
+from tests.support.variants import each_game, each_variant
 
 # What PettingZoo's api_test says of every dict observation that is not on a list of its own.
 DICT_OBSERVATIONS = "Observation is not a NumPy array|Observation space for each agent probably should be"

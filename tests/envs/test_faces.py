@@ -16,7 +16,7 @@ from numduel_env import GAMES, random_legal
 from numduel_env.duels import Duel
 from numduel_env.evaluation.exploitability import random_positions
 from numduel_env.rules import Rules
-from tests.variants import each_game, each_game_with_illegal_moves, each_variant
+from tests.support.variants import each_game, each_game_with_illegal_moves, each_variant
 
 PLAYERS = ("player_0", "player_1")
 

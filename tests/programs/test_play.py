@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import pytest
 
 from agents.play import main
 from numduel_env.games import GAMES, GameSpec, add_game
-from tests.test_rulebooks import (
+from tests.games.test_rulebooks import (
     CHAIN_MOVES,
     CLAIMS,
     DIVIDER_DUEL,
@@ -39,9 +38,9 @@ from tests.test_rulebooks import (
     right,
     told,
 )
-from tests.test_sixth_game import Subtraction
+from tests.games.test_sixth_game import Subtraction
+from tests.support import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROGRAM = [sys.executable, "agents/play.py"]
 TWO_PEOPLE = ["--first", "human", "--second", "human"]
 LEFT_UNFINISHED = "\nThe input has ended: the game is left unfinished.\n"
@@ -238,7 +237,7 @@ def test_rounds_are_all_played(play) -> None:
 
 @pytest.mark.parametrize(("best_of", "played"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
 def test_best_of_stops_when_nobody_can_catch_up(best_of, played, play) -> None:
-    class_path = "tests.test_play:Resigning"
+    class_path = "tests.programs.test_play:Resigning"
     code, text = play(f"--game divider-duel --first {class_path} --second random --best-of {best_of}")
     assert code == 0
     wins = f"{class_path} 0, random {played}."
@@ -380,13 +379,15 @@ class Smallest(Resigning):
     ],
 )
 def test_an_agent_that_cannot_play_loses(agent, end, play) -> None:
-    code, text = play(f"--game divider-duel --first tests.test_play:{agent} --second solver --analyse --seed 0")
+    code, text = play(
+        f"--game divider-duel --first tests.programs.test_play:{agent} --second solver --analyse --seed 0"
+    )
     assert code == 0
     assert f"{end}\nAnalysis:\n" in text
 
 
 def test_an_agent_that_answers_something_ragged_loses(play) -> None:
-    code, text = play("--game divider-duel --first tests.test_play:Ragged")
+    code, text = play("--game divider-duel --first tests.programs.test_play:Ragged")
     assert code == 0
     assert "Player 1 loses by an error, ValueError" in text
 

@@ -11,7 +11,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 import numduel_env
 from numduel_env import GAMES, find_game, random_legal
-from tests.variants import each_game, each_game_with_illegal_moves
+from tests.support.variants import each_game, each_game_with_illegal_moves
 
 games = st.sampled_from(sorted(GAMES))
 quickly = settings(max_examples=60, deadline=None)

@@ -14,8 +14,8 @@ from agents.mcts import MCTSAgent
 from numduel_env import GAMES, random_legal
 from numduel_env.rules import any_legal
 from numduel_env.solvers import solver_for
-from tests.test_sixth_game import Subtraction
-from tests.variants import each, each_game, each_variant
+from tests.games.test_sixth_game import Subtraction
+from tests.support.variants import each, each_game, each_variant
 
 SHAPES = [(), (5,), (2, 3)]
 SPECS = ["random", "greedy", "solver", "mcts:20"]
@@ -280,8 +280,8 @@ def broken(rules, seed):
 
 def test_a_user_agent_that_cannot_be_made_is_told_so():
     rules = GAMES["divider-duel"].make_rules()
-    with pytest.raises(ValueError, match=r"tests.test_agents:broken\(rules, seed\) raised KeyError"):
-        make_agent("tests.test_agents:broken", rules)
+    with pytest.raises(ValueError, match=r"tests.agents.test_agents:broken\(rules, seed\) raised KeyError"):
+        make_agent("tests.agents.test_agents:broken", rules)
     with pytest.raises(ValueError, match="PYTHONPATH"):
         make_agent("nowhere_at_all:agent", rules)
     for spec in ("greedy:3", "mcts:3:4", "mcts:3:solver:4", "ppo", "ppo:"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from numduel_env import GAMES
-from tests.test_sixth_game import forget
+from tests.games.test_sixth_game import forget
+from tests.support import ROOT
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -39,4 +39,4 @@ def test_games_table():
 
 def test_pictures_exist():
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", README):
-        assert (Path(__file__).parent.parent / picture).read_bytes().startswith(b"\x89PNG")
+        assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
