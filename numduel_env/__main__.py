@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from numduel_env.batch import Position
 from numduel_env.cli import add_parameter_flags, chosen_game, politely
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES, GameSpec
-from numduel_env.rules import Position
 from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
 from numduel_env.text import listed, player

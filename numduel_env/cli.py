@@ -1,21 +1,27 @@
-"""Choosing a game on a command line: every program takes the same flags, which the table of games decides."""
+"""What the programs share: one-line errors, the flags of the games' parameters, and a progress bar."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, NoReturn
 
-from numduel_env.games import GAMES, GameSpec, find_game
+from numduel_env.games import GAMES, GameSpec, Params, find_game
+from numduel_env.progress import Progress
+from numduel_env.rules import Rules
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Says in one line what is wrong."""
+    """Says in one line what is wrong; its description is printed as it is written."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **options})
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
+        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
 
 
 def add_parameter_flags(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +41,16 @@ def flag(parameter: str) -> str:
     return "--" + parameter.replace("_", "-")
 
 
-def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> tuple[GameSpec, dict[str, Any]]:
-    """Return the game that ``args.game`` names and the parameters given for it; a wrong choice ends the program."""
+class ChosenGame(NamedTuple):
+    """A game as a command line names it: ``params`` are those given, ``rules`` has the book's for the rest."""
+
+    spec: GameSpec
+    params: Params
+    rules: Rules[Any]
+
+
+def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> ChosenGame:
+    """Return the game that ``args.game`` names with the parameters given for it; a wrong choice ends the program."""
     given = {name: value for name, value in vars(args).items() if value is not None and _is_parameter(name)}
     try:
         spec = find_game(args.game)
@@ -44,13 +58,39 @@ def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> tu
             if name not in spec.params:
                 own = ", ".join(flag(own) for own in spec.params)
                 raise ValueError(f"{spec.name} has no {flag(name)}; its parameters are {own}")
-        spec.make_rules(**given)
+        return ChosenGame(spec, given, spec.make_rules(**given))
     except ValueError as wrong:
         parser.error(str(wrong))
-    return spec, given
 
 
-def politely(program: Callable[[], int]) -> int:
+def _is_parameter(name: str) -> bool:
+    return any(name in spec.params for spec in GAMES.values())
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Draw what a library reports as bars on standard error, one after another; quick tasks and pipes show none."""
+    from tqdm import tqdm
+
+    bar: Any = None
+
+    def show(task: str, done: int, total: int, /) -> None:
+        nonlocal bar
+        if bar is None or bar.desc != f"{task}: ":
+            if bar is not None:
+                bar.close()
+            bar = tqdm(desc=task, total=total, leave=False, disable=None, delay=1)
+        bar.total = total
+        bar.update(done - bar.n)
+
+    try:
+        yield show
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def run_program(program: Callable[[], int]) -> int:
     """Run a program and return its exit code; Ctrl-C and a reader who goes away end it without a traceback."""
     try:
         code = program()
@@ -63,7 +103,3 @@ def politely(program: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
-
-
-def _is_parameter(name: str) -> bool:
-    return any(name in spec.params for spec in GAMES.values())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env import text as wording
 from numduel_env.games import GameSpec
+from numduel_env.text import player
 
 if TYPE_CHECKING:
     from PIL import ImageDraw
 
-    from numduel_env.duels import Duel
+    from numduel_env.duel import Duel
 
 TILE, GAP, MARGIN = 56, 8, 24
 HEADING, LINE = 52, 34
@@ -32,7 +32,7 @@ LOOKS = {
 }
 
 
-def looks(duel: Duel) -> list[str]:
+def looks(duel: Duel[Any]) -> list[str]:
     """Return how each number looks: a key of ``LOOKS``."""
     available = duel.rules.available(duel.position)
     taken = np.zeros_like(available)
@@ -45,7 +45,7 @@ def looks(duel: Duel) -> list[str]:
     return names
 
 
-def draw(game: GameSpec, duel: Duel) -> NDArray[np.uint8]:
+def draw(game: GameSpec, duel: Duel[Any]) -> NDArray[np.uint8]:
     """Return a picture of the duel, height x width x 3."""
     try:
         from PIL import Image, ImageDraw, ImageFont
@@ -83,10 +83,10 @@ def is_range(numbers: list[int]) -> bool:
     return numbers == list(range(numbers[0], numbers[-1] + 1))
 
 
-def _turn(duel: Duel) -> str:
+def _turn(duel: Duel[Any]) -> str:
     if not duel.finished:
-        return f"{wording.player(duel.seat)} to move"
-    return "Draw" if duel.winner is None else f"{wording.player(duel.winner)} wins"
+        return f"{player(duel.seat)} to move"
+    return "Draw" if duel.winner is None else f"{player(duel.winner)} wins"
 
 
 def _draw_key(pen: ImageDraw.ImageDraw, left: float, top: float, font: object) -> None:

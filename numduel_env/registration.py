@@ -1,4 +1,4 @@
-"""Tells Gymnasium and PettingZoo about the games: strings only, so that importing costs nothing."""
+"""Registers the games with Gymnasium and PettingZoo: strings only, so that importing costs nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register_ids(spec: GameSpec) -> None:
 
 
 def register_game(spec: GameSpec) -> GameSpec:
-    """Add a game of your own: it gets its ids, and every face, tool and agent knows it by name."""
+    """Add a game of your own: it gets its ids, and every environment, tool and agent knows it by name."""
     add_game(spec)
     register_ids(spec)
     return spec

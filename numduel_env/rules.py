@@ -1,100 +1,106 @@
-"""The contract every game keeps, and the protocol of whatever chooses moves.
+"""The contract of a game: pure rules over positions, written once for one game and for ten thousand.
 
-A *position* is a small NamedTuple of arrays, always as the player to move sees it. The leading axes of each are a
-batch, so one body of rules plays one game or ten thousand; behind them a field has one axis of its own (``[..., k]``,
-such as which numbers are left) or none (``[...]``, such as a score).
+A *position* is a small NamedTuple of arrays, always as the player to move (the *mover*) sees it; see ``batch.py``. The
+last axis belongs to the game, all leading axes are a batch, so one body of rules plays any number of games.
+
+What the contract cannot express: chance, hidden information, moves that are more than one number, a player who moves
+twice in a row.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-Position = Any
-"""A NamedTuple of arrays; every game has its own."""
-
-BoolArray = NDArray[np.bool_]
+from numduel_env.batch import BoolArray, PositionT, any_legal
 
 LARGEST_NUMBER = 10_000
-"""A range of numbers may reach so far: tables of which number divides which grow with its square."""
+"""The largest number of a range: tables of which number divides which grow with its square."""
 
 
-class Rules(ABC):
+class Rules(ABC, Generic[PositionT]):
     """One game: data set once in ``__init__``, then pure functions of positions.
 
-    Action ``a`` plays ``numbers[a]``; the numbers ascend, so action 0 is the smallest. ``play``, ``value`` and
-    ``turned`` never change their arguments. Instances are immutable and may be shared between environments.
+    Action ``a`` plays ``numbers[a]``; the numbers ascend, so action 0 is the smallest. No method changes its arguments
+    or the rules, and arrays become read-only when they are set as attributes: instances are shared by environments and
+    handed to agents.
     """
 
     numbers: NDArray[np.int64]
     max_plies: int
-    """Every game ends within so many plies, or is truncated there."""
+    """A game that has not ended after ``max_plies`` plies is truncated."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        super().__setattr__(name, value)
 
     @abstractmethod
-    def initial(self, shape: tuple[int, ...] = ()) -> Position:
+    def initial(self, shape: tuple[int, ...] = ()) -> PositionT:
         """Return the first position of ``shape`` new games."""
 
     @abstractmethod
-    def legal(self, position: Position) -> BoolArray:
-        """Return ``[..., A]``, which actions may be played; all False exactly when the game is over."""
+    def legal(self, position: PositionT) -> BoolArray:
+        """Return ``[..., A]``, the action mask; all False exactly when the game is over. It may share memory."""
 
-    def over(self, position: Position) -> BoolArray:
-        """Return whether the game is over; a game that knows without looking at every number may say so itself."""
+    def over(self, position: PositionT) -> BoolArray:
+        """Return whether the game is over. Override it where that is known without looking at every number."""
         return ~any_legal(self.legal(position))
 
     @abstractmethod
-    def play(self, position: Position, action: Any) -> Position:
-        """Return the position after a legal ``action``, as the next player sees it.
+    def play(self, position: PositionT, action: Any) -> PositionT:
+        """Return the position after a legal ``action``, as the next mover sees it.
 
-        ``action`` is an int for one game, and for a batch an array of ints of the batch's shape.
+        ``action`` is an int for one game, and for a batch an array of ints of the batch's shape. The position after an
+        illegal action means nothing, but there must be one.
         """
 
     @abstractmethod
-    def features(self, position: Position) -> dict[str, NDArray[Any]]:
-        """Return named parts ``[..., k]`` or ``[...]``, all within [0, 1], that together tell the mover everything."""
+    def features(self, position: PositionT) -> dict[str, NDArray[Any]]:
+        """Return the observation as named parts ``[..., k]`` or ``[...]``, each within [0, 1], complete for the mover."""
 
-    def value(self, position: Position) -> NDArray[np.int8]:
-        """Return the worth (-1, 0, +1) of a finished game to the player to move; meaningless while it goes on.
+    def value(self, position: PositionT) -> NDArray[np.int8]:
+        """Return the value (-1, 0, +1) of a finished game to its mover; meaningless while the game goes on.
 
-        By default a player who cannot move has lost.
+        By default a player who cannot move has lost (*normal play*).
         """
         return np.full(self.legal(position).shape[:-1], -1, np.int8)
 
-    def turned(self, position: Position) -> Position:
-        """Return the same position as the waiting player sees it; by default there is nothing to turn."""
+    def turned(self, position: PositionT) -> PositionT:
+        """Return the same position as the waiting seat sees it; by default both see the same."""
         return position
 
-    def available(self, position: Position) -> BoolArray:
+    def available(self, position: PositionT) -> BoolArray:
         """Return ``[..., A]``, the numbers that are still in the game, whether or not they are legal now."""
         return self.legal(position)
 
-    def removed(self, position: Position, action: Any) -> BoolArray:
+    def removed(self, position: PositionT, action: Any) -> BoolArray:
         """Return ``[..., A]``, the numbers that leave the game with a legal ``action``."""
         return self.available(position) & ~self.available(self.play(position, action))
 
-    def outlook(self, position: Position) -> NDArray[Any]:
-        """Return ``[..., k]`` cheap facts, within [0, 1], about a position just handed to the opponent.
+    def outlook(self, position: PositionT) -> NDArray[Any]:
+        """Return ``[..., k]``, cheap features of an afterstate: a position just handed to the opponent, within [0, 1].
 
         By default: whether the opponent has no reply, and the share of the numbers that are replies.
         """
         replies = self.legal(position).mean(-1)
         return np.stack([replies == 0, replies], axis=-1)
 
-    def appraise(self, position: Position) -> NDArray[Any]:
-        """Return ``[...]``: a one-ply player's opinion of an unfinished position, the larger the better for the mover.
+    def appraise(self, position: PositionT) -> NDArray[Any]:
+        """Return ``[...]``, a heuristic evaluation of an unfinished position, larger if better for the mover.
 
-        By default the number of replies the mover has.
+        By default the number of legal moves.
         """
-        replies: NDArray[np.int64] = self.legal(position).sum(-1)
-        return replies
+        moves: NDArray[np.int64] = self.legal(position).sum(-1)
+        return moves
 
     @cached_property
-    def start(self) -> tuple[Position, BoolArray]:
-        """The first position of one game and its mask, made once and read-only."""
+    def start(self) -> tuple[PositionT, BoolArray]:
+        """The first position of one game and its mask, computed once and read-only."""
         position = self.initial()
         legal = self.legal(position)
         for shared in (*position, legal):
@@ -102,7 +108,7 @@ class Rules(ABC):
                 shared.setflags(write=False)
         return position, legal
 
-    def play_all(self, position: Position) -> Position:
+    def play_all(self, position: PositionT) -> PositionT:
         """Return the positions after every action, as a batch with one more axis; meaningless where illegal."""
         shape = self.legal(position).shape
         batch_axes = len(shape) - 1
@@ -112,63 +118,28 @@ class Rules(ABC):
         )
         return self.play(spread, np.broadcast_to(np.arange(len(self.numbers)), shape))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Rules:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Rules[PositionT]:
         """Return itself: rules never change, and copying an environment should copy only its game."""
         return self
 
 
-def same_rules(one: Rules, other: Rules) -> bool:
-    """Return whether two games are one: the same class, set up with the same data."""
+def same_rules(one: Rules[Any], other: Rules[Any]) -> bool:
+    """Return whether two games are one: the same class with the same data."""
 
-    def data(rules: Rules) -> dict[str, Any]:
-        made_later = {name for name in vars(rules) if isinstance(getattr(type(rules), name, None), cached_property)}
-        return {name: value for name, value in vars(rules).items() if name not in made_later}
+    def data(rules: Rules[Any]) -> dict[str, object]:
+        cached = {name for name in vars(rules) if isinstance(getattr(type(rules), name, None), cached_property)}
+        return {name: value for name, value in vars(rules).items() if name not in cached}
 
     mine, theirs = data(one), data(other)
     return (
         type(one) is type(other)
         and mine.keys() == theirs.keys()
-        and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        and all(np.array_equal(mine[name], theirs[name]) for name in mine)  # type: ignore[arg-type]
     )
 
 
-class Policy(Protocol):
-    """Whatever chooses moves, bound to the rules it was made for."""
-
-    def choose(self, position: Position, generator: np.random.Generator) -> Any:
-        """Return one action for each unfinished game in ``position``, taking all randomness from ``generator``."""
-
-
-def any_legal(mask: BoolArray) -> BoolArray:
-    """Return whether each mask ``[..., A]`` allows anything: ``mask.any(-1)``, which is slow along short rows."""
-    size = mask.shape[-1]
-    if size < 32:
-        # Not a product with ones, though BLAS is as fast: on machines with AVX-512 it reads past the end of some short
-        # rows, and NumPy then warns of an invalid value that is not in the mask.
-        allowed: BoolArray = np.logical_or.reduce(np.ascontiguousarray(mask.T)).T
-        return allowed
-    flags = np.bitwise_or.reduceat(mask.view(np.uint8).ravel(), np.arange(0, mask.size, size))
-    return flags.view(np.bool_).reshape(mask.shape[:-1])
-
-
-def take_rows(position: Position, rows: Any) -> Position:
-    """Return the games ``rows`` (indices into the first axis) of a batch, as copies."""
-    return position._make(field.take(rows, axis=0) for field in position)
-
-
-def flattened(position: Position, batch_axes: int) -> Position:
-    """Return the games of a batch with so many axes as a batch with one."""
-    return position._make(np.reshape(field, (-1, *np.shape(field)[batch_axes:])) for field in position)
-
-
-def put_rows(position: Position, rows: Any, games: Position) -> None:
-    """Write ``games`` over the games ``rows`` of a batch, in place."""
-    for field, new in zip(position, games, strict=True):
-        field[rows] = new
-
-
 def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return ``value`` as an int, or raise a ``ValueError`` naming the parameter and what it may be."""
+    """Return ``value`` as an int, or raise a ``ValueError`` naming the parameter and what is allowed."""
     allowed = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):

@@ -1,8 +1,8 @@
-"""The PettingZoo face: both seats act in turn (AEC)."""
+"""The PettingZoo environment (AEC): both seats act in turn."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
-from numduel_env.duels import Duel
-from numduel_env.envs.base import RENDER_MODES, Face
+from numduel_env.duel import Duel
+from numduel_env.envs.base import RENDER_MODES, EnvBase, Info
 from numduel_env.games import GameSpec
 
 SEATS = ("player_0", "player_1")
@@ -27,7 +27,7 @@ def not_reset(call: str) -> AssertionError:
     return AssertionError(f"reset() needs to be called before {call}.")
 
 
-class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
+class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
     """A game for two agents, ``player_0`` (who opens) and ``player_1``.
 
     The observation is ``{"observation", "action_mask"}``; the mask is int8, all zeros for the waiting seat and after
@@ -60,7 +60,15 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         self.observation_spaces = {seat: self._make_observation_space() for seat in SEATS}
         self.action_spaces = {seat: self._make_action_space() for seat in SEATS}
         self._no_move = np.zeros(self.action_count, np.int8)
-        self._duel: Duel | None = None
+        self._duel: Duel[Any] | None = None
+        self.agents = list(SEATS)
+
+    @property
+    def duel(self) -> Duel[Any]:
+        """The game in progress."""
+        if self._duel is None:
+            raise not_reset("duel")
+        return self._duel
 
     def _make_observation_space(self) -> Dict:
         mask = Box(0, 1, (self.action_count,), np.int8)
@@ -74,7 +82,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         space: Discrete = self.action_spaces[agent]
         return space
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: Info | None = None) -> None:
         """Start a game, after ``options["moves"]`` (numbers) if given; nothing is random, ``seed`` changes nothing."""
         duel = self._opened(options)
         self._duel = duel
@@ -87,13 +95,13 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         if self.render_mode == "human":
             self.render()
 
-    def _hand_over(self, duel: Duel) -> None:
-        """Point at the seat to move (after the end: at the seat that would be next) and tell both what is legal."""
+    def _hand_over(self, duel: Duel[Any]) -> None:
+        """Select the seat to move (after the end: the seat that would be next) and renew both infos."""
         seat = len(duel.actions) & 1  # duel.seat, without the call: this runs every ply
         mover = SEATS[seat]
         self.agent_selection = mover
         # The mask alone: TorchRL, which finds it in the observation, fails on infos that hold it beside something else.
-        self.infos: dict[str, dict[str, Any]] = {
+        self.infos: dict[str, Info] = {
             mover: {"action_mask": duel.legal.astype(MASK)},
             SEATS[1 - seat]: {"action_mask": self._no_move.copy()},
         }
@@ -113,7 +121,13 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
             raise not_reset("agent_iter()")
         return super().agent_iter(max_iter)
 
-    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+    @overload
+    def last(self, observe: Literal[True] = True) -> tuple[Observation, float, bool, bool, Info]: ...
+
+    @overload
+    def last(self, observe: bool) -> tuple[Observation | None, float, bool, bool, Info]: ...
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, Info]:
         agent = self.agent_selection
         return (
             self.observe(agent) if observe else None,
@@ -141,7 +155,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
         if self.render_mode == "human":
             self.render()
 
-    def _finish(self, duel: Duel) -> None:
+    def _finish(self, duel: Duel[Any]) -> None:
         first, second = SEATS
         self.rewards = {first: float(duel.payoff[0]), second: float(duel.payoff[1])}
         self._cumulative_rewards = dict(self.rewards)
@@ -159,8 +173,8 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
             raise ValueError("when an agent is dead, the only valid action is None")
         leaver = self.agent_selection
         self.agents.remove(leaver)
-        for told in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
-            del told[leaver]
+        for by_seat in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
+            del by_seat[leaver]
         if self.agents:
             self.agent_selection = self.agents[0]
             self.rewards[self.agent_selection] = 0.0
@@ -175,5 +189,5 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], Face):
 
 
 def env(game: str | GameSpec, render_mode: str | None = None, **options: Any) -> NumduelAECEnv:
-    """Return the PettingZoo environment of a game: see :class:`NumduelAECEnv` for the options."""
+    """Return the PettingZoo environment of a game; :class:`NumduelAECEnv` has the options."""
     return NumduelAECEnv(game, render_mode, **options)

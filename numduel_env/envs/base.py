@@ -1,4 +1,4 @@
-"""What the faces of a game share: its options, its spaces, and how it is shown."""
+"""What the environments share: their options, their spaces, and how they are rendered."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from numduel_env.duels import Duel
+from numduel_env.duel import Duel, replay
 from numduel_env.games import GameSpec, find_game
 from numduel_env.observation import Observer
 
 RENDER_MODES = ["human", "ansi", "rgb_array"]
 ILLEGAL = ("lose", "raise")
 
+Info = dict[str, Any]
+"""What Gymnasium and PettingZoo call ``info`` and ``options``."""
 
-class Face:
-    """A game with the options common to every face.
+
+class EnvBase:
+    """A game with the options common to all environments.
 
     ``illegal`` says what an illegal action does: ``"lose"`` the game at once, or ``"raise"`` a ``ValueError`` that
     leaves the game as it was. ``lookahead`` appends to the observation where each move leads.
@@ -27,7 +30,7 @@ class Face:
     render_mode: str | None
 
     def _set_up(
-        self, game: str | GameSpec, render_mode: str | None, illegal: str, lookahead: bool, params: dict[str, Any]
+        self, game: str | GameSpec, render_mode: str | None, illegal: str, lookahead: bool, params: Info
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode must be None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}")
@@ -56,13 +59,13 @@ class Face:
             raise ValueError(f"{whose} is an integer from 0 to {self.action_count - 1}, not {action!r}")
         return action
 
-    def _refuse_illegal(self, duel: Duel, action: int) -> None:
-        """Raise for an illegal action if this face is to raise."""
+    def _refuse_illegal(self, duel: Duel[Any], action: int) -> None:
+        """Raise for an illegal action if the option ``illegal`` says so."""
         if self.illegal == "raise" and not duel.legal[action]:
             number = int(self.rules.numbers[action])
             raise ValueError(f"action {action} is illegal: {self.game.wording.refusal(duel, number)}")
 
-    def _opened(self, options: dict[str, Any] | None) -> Duel:
+    def _opened(self, options: Info | None) -> Duel[Any]:
         """Return a new duel in which ``options["moves"]`` have been played; unknown options may be somebody else's."""
         if not options:
             return Duel(self.rules)
@@ -74,12 +77,12 @@ class Face:
         moves = options.get("moves")
         if moves is None:
             return Duel(self.rules)
-        duel = self.game.replay(self.rules, moves)
+        duel = replay(self.game, self.rules, moves)
         if duel.finished:
             raise ValueError(f"the moves {duel.moves} finish the game; give moves that leave it unfinished")
         return duel
 
-    def _rendered(self, duel: Duel) -> str | NDArray[np.uint8] | None:
+    def _rendered(self, duel: Duel[Any]) -> str | NDArray[np.uint8] | None:
         if self.render_mode == "rgb_array":
             from numduel_env.picture import draw
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from numduel_env.batch import Position
 from numduel_env.duels import Duel
 from numduel_env.games import GAMES, GameSpec
 from numduel_env.observation import Observer
-from numduel_env.rules import Position, Rules
+from numduel_env.rules import Rules
 
 try:
     import pyspiel

@@ -1,4 +1,4 @@
-"""The Gymnasium face: one learner against an opponent that answers inside ``step``."""
+"""The Gymnasium environment: one learner against an opponent that answers inside ``step``."""
 
 from __future__ import annotations
 
@@ -9,49 +9,48 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from numduel_env.duels import Duel
-from numduel_env.envs.base import RENDER_MODES, Face, SeatDraw
+from numduel_env.agent import AgentLike, as_player, make_agent
+from numduel_env.batch import BoolArray
+from numduel_env.duel import Duel
+from numduel_env.envs.base import RENDER_MODES, EnvBase, Info, SeatDraw
 from numduel_env.games import GameSpec
-from numduel_env.opponents import opponent_for
-from numduel_env.rules import BoolArray, Policy
 
 
-class NumduelEnv(gymnasium.Env[Any, Any], Face):
+class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
     """A game as the learner sees it; rewards are always the learner's own.
 
-    ``opponent`` is ``"random"``, ``"solver"`` or any policy; ``seat`` is ``"first"``, ``"second"`` or ``"random"``
-    (drawn anew by every reset). ``info`` holds ``action_mask`` (int8), the learner's ``seat``, whether the game is
+    ``opponent`` is an agent by name, an agent itself, or a factory that is called with the rules. ``seat`` is
+    ``"first"``, ``"second"`` or ``"random"`` (drawn anew by every reset). ``info`` holds ``action_mask`` (int8), the learner's ``seat``, whether the game is
     ``over``, and whether an ``illegal`` action ended it.
 
     The opponent may end the game before the learner's first move. Then ``reset`` returns the finished position with an
     all-zero mask and ``info["over"]`` True, and the next ``step`` ignores its action and returns the reward.
     """
 
-    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 1}
+    metadata: Info = {"render_modes": RENDER_MODES, "render_fps": 1}
 
     def __init__(
         self,
         game: str | GameSpec,
         render_mode: str | None = None,
         *,
-        opponent: str | Policy = "random",
+        opponent: AgentLike = "random",
         seat: str = "random",
         illegal: str = "lose",
         lookahead: bool = False,
         **params: Any,
     ) -> None:
         self._set_up(game, render_mode, illegal, lookahead, params)
-        self.opponent = opponent_for(opponent, self.rules)
+        self.opponent = make_agent(opponent, self.rules)
+        self._opponent = as_player(self.opponent)
         self._draw_seats = SeatDraw(seat)
         self.observation_space = self._make_observation_box()
         self.action_space = self._make_action_space()
-        self._duel: Duel | None = None
+        self._duel: Duel[Any] | None = None
         self._seat = 0
         self._ended = True
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[NDArray[np.float32], Info]:
         """Start a game, after ``options["moves"]`` (numbers) if given."""
         duel = self._opened(options)
         super().reset(seed=seed)
@@ -65,7 +64,7 @@ class NumduelEnv(gymnasium.Env[Any, Any], Face):
         self._ended = False
         return self._observation(duel), self._info(duel)
 
-    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, Info]:
         duel = self._duel
         if duel is None:
             raise ResetNeeded("Cannot call env.step() before calling env.reset()")
@@ -83,21 +82,28 @@ class NumduelEnv(gymnasium.Env[Any, Any], Face):
         reward = float(duel.payoff[self._seat])
         return self._observation(duel), reward, duel.over, duel.truncated, self._info(duel)
 
-    def _answer(self, duel: Duel) -> None:
-        chosen = np.asarray(self.opponent.choose(duel.position, self.np_random))
-        self._play(duel, self._checked_action(chosen, "the opponent's action"))
+    @property
+    def duel(self) -> Duel[Any]:
+        """The game in progress."""
+        if self._duel is None:
+            raise ResetNeeded("There is no duel before env.reset()")
+        return self._duel
 
-    def _play(self, duel: Duel, action: int) -> None:
+    def _answer(self, duel: Duel[Any]) -> None:
+        action = self._opponent.move(duel, self.np_random)
+        self._play(duel, self._checked_action(action, "the opponent's action"))
+
+    def _play(self, duel: Duel[Any], action: int) -> None:
         duel.play(action)
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self, duel: Duel) -> NDArray[np.float32]:
+    def _observation(self, duel: Duel[Any]) -> NDArray[np.float32]:
         if duel.seat == self._seat:
             return self.observer(duel.position, duel.legal)
         return self.observer(self.rules.turned(duel.position))
 
-    def _info(self, duel: Duel) -> dict[str, Any]:
+    def _info(self, duel: Duel[Any]) -> Info:
         return {
             "action_mask": duel.legal.astype(np.int8),
             "seat": self._seat,

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
-import numpy as np
-
-from numduel_env import text as wording
-from numduel_env.duels import Duel
 from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.prime_duel_product import PrimeDuelProduct
 from numduel_env.games.prime_duel_sum import PrimeDuelSum
 from numduel_env.games.sieve import Sieve
 from numduel_env.rules import Rules
+from numduel_env.text import (
+    DividerDuelWording,
+    FactorChainWording,
+    PrimeDuelProductWording,
+    PrimeDuelSumWording,
+    PrimeRumbleWording,
+    Wording,
+)
+
+Params = dict[str, Any]
+"""A game's parameters by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +37,10 @@ class GameSpec:
 
     name: str
     title: str
-    rules: Callable[..., Rules]
-    params: dict[str, Any]
+    rules: Callable[..., Rules[Any]]
+    params: Params
     version: int = 0
-    wording: wording.Wording = field(default_factory=wording.Wording)
+    wording: Wording = field(default_factory=Wording)
 
     @property
     def gymnasium_id(self) -> str:
@@ -47,33 +55,28 @@ class GameSpec:
     def openspiel_name(self) -> str:
         return f"numduel_{self.name.replace('-', '_')}"
 
-    def make_rules(self, **params: Any) -> Rules:
-        """Return the rules with the book's parameters, except for those given."""
+    def make_rules(self, **params: Any) -> Rules[Any]:
+        """Return the rules with the book's parameters, except for those given.
+
+        Rules never change, so all who ask for the same at the same time share one object.
+        """
         for name in params:
             if name not in self.params:
                 allowed = ", ".join(self.params) or "none"
                 raise TypeError(f"there is no option {name!r}; the parameters of {self.name} are: {allowed}")
-        return self.rules(**{**self.params, **params})
+        options = {**self.params, **params}
+        # 9, 9.0 and True may be equal keys, but only one of them is a number of the game.
+        key = (self, *((name, type(value), value) for name, value in options.items()))
+        try:
+            rules = _RULES_IN_USE.get(key)
+        except TypeError:  # an unhashable value: the rules will say what is wrong with it
+            return self.rules(**options)
+        if rules is None:
+            rules = _RULES_IN_USE[key] = self.rules(**options)
+        return rules
 
-    def replay(self, rules: Rules, moves: Iterable[Any]) -> Duel:
-        """Return the duel in which ``moves`` (numbers, not actions) have been played by ``rules``.
 
-        Raises a ``ValueError`` that says which move cannot be played and why.
-        """
-        if isinstance(moves, str | bytes) or not isinstance(moves, Iterable):
-            raise ValueError(f"moves must be a sequence of numbers, not {moves!r}")
-        duel = Duel(rules)
-        for place, move in enumerate(moves, start=1):
-            if isinstance(move, bool | np.bool_) or not isinstance(move, int | np.integer):
-                raise ValueError(f"move {place} must be a whole number, not {move!r}")
-            number = int(move)
-            if duel.finished:
-                raise ValueError(f"move {place} ({number}) comes after the end of the game")
-            action = np.flatnonzero(rules.numbers == number)
-            if not len(action) or not duel.legal[action[0]]:
-                raise ValueError(f"move {place} ({number}) is illegal: {self.wording.refusal(duel, number)}")
-            duel.play(int(action[0]))
-        return duel
+_RULES_IN_USE: WeakValueDictionary[Any, Rules[Any]] = WeakValueDictionary()
 
 
 GAMES: dict[str, GameSpec] = {}
@@ -106,35 +109,27 @@ def find_game(name: str | GameSpec) -> GameSpec:
     raise ValueError(f"there is no game {name!r}.{hint} The games are: {', '.join(GAMES)}")
 
 
-add_game(GameSpec("prime-rumble", "Prime Rumble", Sieve, {"lowest": 2, "highest": 50}, 0, wording.PrimeRumbleWording()))
-add_game(
+for _spec in (
+    GameSpec("prime-rumble", "Prime Rumble", Sieve, {"lowest": 2, "highest": 50}, 0, PrimeRumbleWording()),
     GameSpec(
-        "factor-chain-duel",
-        "Factor Chain Duel",
-        FactorChain,
-        {"lowest": 2, "highest": 50},
-        0,
-        wording.FactorChainWording(),
-    )
-)
-add_game(GameSpec("divider-duel", "Divider Duel", Sieve, {"lowest": 2, "highest": 9}, 0, wording.DividerDuelWording()))
-add_game(
+        "factor-chain-duel", "Factor Chain Duel", FactorChain, {"lowest": 2, "highest": 50}, 0, FactorChainWording()
+    ),
+    GameSpec("divider-duel", "Divider Duel", Sieve, {"lowest": 2, "highest": 9}, 0, DividerDuelWording()),
     GameSpec(
         "prime-duel-product",
         "Prime Duel",
         PrimeDuelProduct,
         {"target": 1000, "primes_below": 30},
         0,
-        wording.PrimeDuelProductWording(),
-    )
-)
-add_game(
+        PrimeDuelProductWording(),
+    ),
     GameSpec(
         "prime-duel-sum",
         "Prime Duel",
         PrimeDuelSum,
         {"lowest": 2, "highest": 10, "target": 50, "when_empty": "higher", "max_plies": 200},
         0,
-        wording.PrimeDuelSumWording(),
-    )
-)
+        PrimeDuelSumWording(),
+    ),
+):
+    add_game(_spec)

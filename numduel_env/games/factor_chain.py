@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import BoolArray, Rules, number_range
+from numduel_env.batch import BoolArray
+from numduel_env.rules import Rules, number_range
 
 
 class Chain(NamedTuple):

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import BoolArray
 from numduel_env.games.primes import is_prime
-from numduel_env.rules import BoolArray, Rules, whole_number
+from numduel_env.rules import Rules, whole_number
 
 LARGEST_SCORE = np.iinfo(np.int64).max
 

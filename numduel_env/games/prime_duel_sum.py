@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import BoolArray
 from numduel_env.games.primes import is_prime
-from numduel_env.rules import BoolArray, Rules, number_range, whole_number
+from numduel_env.rules import Rules, number_range, whole_number
 
 ENDINGS = ("higher", "refill", "draw")
 

@@ -1,0 +1,318 @@
+"""What chooses moves: the agent protocol, the baselines random, greedy and solver, and how agents are named.
+
+The same agent serves as ``opponent=`` of an environment, in ``evaluate``, on every command line and at the terminal.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numduel_env.batch import BoolArray, Position, PositionT, batch_of_one, random_legal, take_rows
+from numduel_env.duel import Duel
+from numduel_env.rules import Rules
+from numduel_env.solvers import ILLEGAL, Solver, TooLargeToSolve, solver_for
+
+REPLIES_AT_ONCE = 2**17
+"""GreedyAgent looks at this many replies in one batch: enough to be fast, few enough for any memory."""
+
+
+FIRST = np.arange(1)
+"""The only row of a batch of one."""
+
+
+class Agent(Protocol):
+    """Whatever chooses moves from positions alone."""
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[Any]:
+        """Return one legal action for each position of a batch with exactly one axis.
+
+        ``legal`` is the action mask ``[N, A]``. Position and mask are the agent's own to write into. No position is
+        finished. All randomness comes from ``generator``.
+        """
+
+
+class Player(Protocol):
+    """Whatever chooses moves by a game's history too: a person, a language model."""
+
+    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
+        """Return a legal action for the player to move; ``duel`` is a copy."""
+
+
+AgentFactory = Callable[[Rules[Any]], Any]
+"""Called with the rules; returns an :class:`Agent` or a :class:`Player`."""
+
+AgentLike = str | Agent | Player | AgentFactory
+"""An agent by name, an agent or player itself, or a factory of one."""
+
+
+class RandomAgent:
+    """Plays every legal move with the same probability."""
+
+    def __init__(self, rules: Rules[Any]) -> None:
+        self.rules = rules
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
+        return random_legal(legal, generator)
+
+
+class GreedyAgent:
+    """Takes a win, avoids moves that lose or that let the opponent win at once, then goes by ``rules.appraise``.
+
+    A two-ply search with a heuristic evaluation. It is weak where games are decided by parity rather than by mobility:
+    in the sieve games it opens with 2, which loses, and on random positions it keeps about 60% in Divider Duel and a
+    third in Prime Rumble, where random play keeps about 44% and a quarter.
+    """
+
+    LOSES, HANDS_OVER, SAFE, WINS = range(4)
+    """What a move does at once: loses, lets the opponent win at once, neither, or wins."""
+
+    def __init__(self, rules: Rules[Any]) -> None:
+        self.rules = rules
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
+        return random_legal(self.preferred(position, legal), generator)
+
+    def preferred(self, position: Any, legal: BoolArray) -> BoolArray:
+        """Return ``[N, A]``, the moves between which only the generator decides."""
+        rows, actions = np.nonzero(legal)
+        merit = np.full((2, *legal.shape), -np.inf)
+        moves_at_once = max(1, REPLIES_AT_ONCE // len(self.rules.numbers))
+        for first in range(0, len(rows), moves_at_once):
+            moves = slice(first, first + moves_at_once)
+            after = self.rules.play(take_rows(position, rows[moves]), actions[moves])
+            merit[:, rows[moves], actions[moves]] = self._consequence(after), -self.rules.appraise(after)
+        consequence, appraisal = merit
+        best = consequence == consequence.max(-1, keepdims=True)
+        appraisal = np.where(best, appraisal, -np.inf)
+        preferred: BoolArray = legal & best & (appraisal == appraisal.max(-1, keepdims=True))
+        return preferred
+
+    def _consequence(self, after: Position) -> NDArray[np.int64]:
+        """Return what each move that led to ``after`` does at once."""
+        result = self._result(after)
+        consequence = np.select([result < 0, result > 0], [self.WINS, self.LOSES], self.SAFE)
+        rows, replies = np.nonzero(self.rules.legal(after))
+        if len(rows):
+            wins = self._result(self.rules.play(take_rows(after, rows), replies)) < 0
+            consequence[rows[wins]] = self.HANDS_OVER
+        return consequence
+
+    def _result(self, position: Position) -> NDArray[np.int8]:
+        """Return the value of finished games to the player to move, and 0 for those that go on."""
+        result: NDArray[np.int8] = np.where(self.rules.over(position), self.rules.value(position), 0)
+        return result
+
+
+class SolverAgent:
+    """Perfect play: only moves that keep the value of the position.
+
+    Of these, when winning, it prefers the ones that leave the opponent the fewest replies; otherwise those that leave
+    the fewest replies with which the opponent keeps the value in turn. The generator breaks what ties are left. Making
+    one solves the game, unless a ``solver`` is given: a large game takes seconds the first time.
+    """
+
+    def __init__(self, rules: Rules[Any], solver: Solver | None = None) -> None:
+        self.rules = rules
+        self.solver = solver or solver_for(rules)
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
+        return random_legal(self.preferred(position, legal), generator)
+
+    def preferred(self, position: Any, legal: BoolArray) -> BoolArray:
+        """Return ``[N, A]``, the moves between which only the generator decides."""
+        rules = self.rules
+        values = self.solver.action_values(position)
+        value = values.max(-1, keepdims=True)
+        best = (values == value) & (values != ILLEGAL)
+        difficulty = rules.legal(rules.play_all(position)).sum(-1)
+        rows, actions = np.nonzero(best & (value <= 0))
+        if len(rows):
+            after = rules.play(take_rows(position, rows), actions)
+            difficulty[rows, actions] = self.solver.best(after).sum(-1)
+        easiest = np.iinfo(difficulty.dtype).max
+        hardest = np.where(best, difficulty, easiest).min(-1, keepdims=True)
+        preferred: BoolArray = best & (difficulty == hardest)
+        return preferred
+
+
+class AgentPlayer:
+    """An agent as a player: it is asked about the position alone."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+
+    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
+        (action,) = ask(self.agent, batch_of_one(duel.position), duel.legal[None], FIRST, generator)
+        return int(action)
+
+
+class PlayerAgent:
+    """A player as an agent; whoever knows the duels asks ``move`` or ``choose_in``.
+
+    Where only positions are known, each is played as a duel that begins with it.
+    """
+
+    def __init__(self, player: Player, rules: Rules[Any]) -> None:
+        self.player, self.rules = player, rules
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[Any]:
+        one_each = (position._make(field[row] for field in position) for row in range(len(legal)))
+        return self.choose_in([Duel.from_position(self.rules, one) for one in one_each], generator)
+
+    def choose_in(self, duels: list[Duel[Any]], generator: np.random.Generator) -> NDArray[Any]:
+        """Return one action for each duel."""
+        return np.array([self.move(duel, generator) for duel in duels])
+
+    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
+        return self.player.move(copy.deepcopy(duel), generator)
+
+
+def as_player(agent: Agent) -> Player:
+    """Return whom to ask for a move in a duel."""
+    return agent if isinstance(agent, PlayerAgent) else AgentPlayer(agent)
+
+
+class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is
+    """An answer that is not one action for each position; the message completes "the agent ..."."""
+
+
+def ask(
+    agent: Agent, position: PositionT, legal: BoolArray, rows: NDArray[np.intp], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return an agent's actions in ``rows`` of a batch; raises ``BadAnswer`` unless they are integers, one for each row.
+
+    This is the only door through which an agent sees a game. What it gets are copies: it can write into them, but
+    never change the game. Whether the actions exist and are legal is for the caller to see.
+    """
+    return checked_answer(agent.choose(take_rows(position, rows), legal.take(rows, axis=0), generator), len(rows))
+
+
+def checked_answer(answer: Any, count: int) -> NDArray[np.int64]:
+    """Return an agent's answer about ``count`` positions as an array, or raise ``BadAnswer``."""
+    try:
+        actions = np.asarray(answer)
+    except Exception as wrong:
+        raise BadAnswer(f"answered with {shortened(repr(answer))}, which is no array") from wrong
+    if actions.dtype.kind not in "iu":
+        raise BadAnswer(f"answered with {shortened(repr(answer))}: actions are whole numbers")
+    if actions.shape != (count,):
+        raise BadAnswer(f"answered with an array of shape {actions.shape} when asked about {count} position(s)")
+    return actions.astype(np.int64)
+
+
+def shortened(text: str, most: int = 160) -> str:
+    """Return a text in one line of at most ``most`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+@dataclass(frozen=True)
+class NamedAgent:
+    """An agent that can be named: ``name`` or ``name:argument``.
+
+    ``make`` is called with the rules and the argument ("" if there is none). ``usage`` is what help and errors show.
+    """
+
+    make: Callable[[Rules[Any], str], Agent]
+    usage: tuple[str, ...]
+
+
+AGENTS: dict[str, NamedAgent] = {}
+"""The agents that can be named, by the first word of their name."""
+
+
+def register_agent(name: str, make: Callable[[Rules[Any], str], Agent], *usage: str) -> None:
+    """Let an agent be named wherever agents are named."""
+    AGENTS[name] = NamedAgent(make, usage or (name,))
+
+
+def agent_names() -> str:
+    """Return how agents can be named, for help and errors."""
+    return ", ".join([*(usage for named in AGENTS.values() for usage in named.usage), "module:attribute"])
+
+
+def without_argument(factory: AgentFactory) -> Callable[[Rules[Any], str], Agent]:
+    """Return how an agent is made that is named by a single word."""
+
+    def make(rules: Rules[Any], argument: str) -> Agent:
+        if argument:
+            raise ValueError(f"nothing is known about {argument!r} behind the colon")
+        agent: Agent = factory(rules)
+        return agent
+
+    return make
+
+
+register_agent("random", without_argument(RandomAgent))
+register_agent("greedy", without_argument(GreedyAgent))
+register_agent("solver", without_argument(SolverAgent))
+
+
+def make_agent(agent: AgentLike, rules: Rules[Any]) -> Agent:
+    """Return the agent for ``rules`` that is meant by a name, a factory, or an agent or player made before.
+
+    A name is one of :func:`agent_names`; ``module:attribute`` is imported and must be a factory. Raises a
+    ``ValueError`` that says what is wrong, or ``TooLargeToSolve``.
+    """
+    if isinstance(agent, str):
+        word, _, argument = agent.partition(":")
+        if word in AGENTS:
+            try:
+                return AGENTS[word].make(rules, argument)
+            except TooLargeToSolve:
+                raise
+            except ValueError as wrong:
+                raise ValueError(f"the agent {agent!r}: {wrong}") from wrong
+        if word and argument.isidentifier():
+            return _manufactured(_imported(word, argument), rules, agent)
+        raise ValueError(f"there is no agent {agent!r}; there are {agent_names()}")
+    if isinstance(agent, type) or not (hasattr(agent, "choose") or hasattr(agent, "move")):
+        if not callable(agent):
+            raise ValueError(
+                f"an agent is a name ({agent_names()}), a factory or has a method choose, unlike {agent!r}"
+            )
+        return _manufactured(agent, rules, getattr(agent, "__name__", repr(agent)))
+    theirs = getattr(agent, "rules", rules)
+    if not np.array_equal(theirs.numbers, rules.numbers):
+        raise ValueError(f"the agent was made for the numbers {theirs.numbers}, not for {rules.numbers}")
+    return _as_agent(agent, rules)
+
+
+def _imported(module: str, attribute: str) -> AgentFactory:
+    try:
+        factory: AgentFactory = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as missing:
+        way_out = "a module beside you is found with PYTHONPATH=."
+        raise ValueError(f"the agent {module}:{attribute} cannot be imported: {missing} ({way_out})") from missing
+    return factory
+
+
+def _manufactured(factory: AgentFactory, rules: Rules[Any], name: str) -> Agent:
+    try:
+        made = factory(rules)
+    except TooLargeToSolve:
+        raise
+    except Exception as wrong:
+        raise ValueError(f"{name}(rules) raised {type(wrong).__name__}: {wrong}") from wrong
+    try:
+        return _as_agent(made, rules)
+    except TypeError:
+        signature = "choose(position, legal, generator) or move(duel, generator)"
+        raise ValueError(f"{name}(rules) must return an object with {signature}, not {shortened(repr(made))}") from None
+
+
+def _as_agent(made: Any, rules: Rules[Any]) -> Agent:
+    """Return an agent as it is, a player as an agent."""
+    if callable(getattr(made, "choose", None)):
+        agent: Agent = made
+        return agent
+    if callable(getattr(made, "move", None)):
+        return PlayerAgent(made, rules)
+    raise TypeError

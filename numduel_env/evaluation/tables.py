@@ -1,0 +1,73 @@
+"""Results as text for a terminal."""
+
+from __future__ import annotations
+
+from numduel_env.evaluation.exploitability import Exam
+from numduel_env.evaluation.results import Results, Score
+
+
+def tables(results: Results) -> str:
+    """Return the results as text for a terminal."""
+    agents = results.agents
+    names = [agent.name for agent in agents]
+    lines = [
+        f"{results.game}, {results.duels_per_pair:,} duels a pair, openings of 0 to {results.openings} random plies, "
+        f"seed {results.seed}",
+        "",
+        "Score of the row against the column, %:",
+    ]
+    cells = [["" if score is None else f"{100 * score:.1f}" for score in row] for row in results.matrix]
+    lines += _columns([["", *names], *([name, *row] for name, row in zip(names, cells))])
+    lines += ["", *_columns(_agent_rows(results))]
+    if not results.graded:
+        lines += ["", f"No kept column: grading was {results.grading}."]
+    for agent in agents:
+        lines += [f"{agent.name} lost {count:,} duel(s): it {reason}" for reason, count in agent.reasons.items()]
+    if results.exploits:
+        lines += ["", "Won positions thrown and drawn ones spoiled (in the seats: against every opponent line):"]
+    for exploit in results.exploits:
+        lines += [f"  {exploit.name}, {exam_line(exam)}" for exam in exploit.exams]
+    return "\n".join(lines)
+
+
+def _agent_rows(results: Results) -> list[list[str]]:
+    graded, rated = results.graded, len(results.agents) > 2
+    head = [
+        "",
+        "score %",
+        "first seat % [95%]",
+        "second seat % [95%]",
+        *(["kept %", "blunders/duel"] if graded else []),
+    ]
+    rows = [[*head, "length", "ms/move", "illegal", *(["Elo"] if rated else [])]]
+    for agent in results.agents:
+        row = [agent.name, f"{100 * agent.total.score:.1f}", *map(_with_interval, agent.seats)]
+        if graded:
+            kept = "-" if agent.kept is None else f"{100 * agent.kept:.2f}"
+            row += [kept, f"{agent.blunders_per_duel:.2f}"]
+        row += [f"{agent.mean_length:.1f}", f"{agent.ms_per_move:.3f}", str(agent.faults)]
+        rows.append(row if agent.rating is None else [*row, f"{agent.rating:+.0f}"])
+    return rows
+
+
+def _with_interval(score: Score) -> str:
+    low, high = score.interval
+    return f"{100 * score.score:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def exam_line(exam: Exam) -> str:
+    """Return one exam as a line."""
+    how = {"random positions": "drawn at random instead", "all positions": "in all"}.get(exam.where, "walked")
+    said = f"{exam.where}: {exam.grade} ({exam.positions:,} positions {how})"
+    if exam.refusal:
+        said += f": {exam.refusal}"
+    return said if exam.exact else f"{said}; it plays at random: this is one sample of its choices, not a proof"
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    """Return rows of cells as lines, the first column to the left and the others to the right."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return [
+        "  ".join(cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths)))
+        for row in rows
+    ]
