@@ -1,7 +1,7 @@
 """The networks of trained agents, in plain NumPy.
 
-A network sees positions in its own way: ``see(position, legal)``, for a batch with one axis, answers with what it takes
-in, and ``preferences`` and ``judge`` are asked about that; so what was seen once can be judged by many networks.
+``observe(position, legal)`` returns all that a network takes in of a batch of positions with one axis; ``logits`` and
+``evaluate`` take such an observation. So many networks of one kind can be asked about positions that were observed once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.checkpoint import Tensors
-from numduel_env.observation import MoveObserver, Observer
-from numduel_env.rules import BoolArray, Position, Rules
+from numduel_env.batch import BoolArray, Position
+from numduel_env.observation import AfterstateObserver, Observer
+from numduel_env.rules import Rules
 
 Floats = NDArray[np.float32]
 Shapes = dict[str, tuple[int, ...]]
@@ -30,7 +31,7 @@ class Layers:
 
     @staticmethod
     def shapes(prefix: str, widths: Sequence[int]) -> Shapes:
-        """Return the names and shapes of the tensors of layers between so many units."""
+        """Return the names and shapes of the tensors of layers of these ``widths``, input and output included."""
         shapes: Shapes = {}
         for layer, (inputs, outputs) in enumerate(pairwise(widths)):
             shapes |= {f"{prefix}.{layer}.weight": (outputs, inputs), f"{prefix}.{layer}.bias": (outputs,)}
@@ -46,18 +47,18 @@ class Layers:
 class Network(Protocol):
     """What an agent asks of its network; N positions of A actions each."""
 
-    def see(self, position: Position, legal: BoolArray) -> Any:
+    def observe(self, position: Position, legal: BoolArray) -> Any:
         """Return all that the network takes in of a batch of positions."""
 
-    def preferences(self, seen: Any) -> Floats:
-        """Return ``[N, A]``, larger for better moves; meaningless for illegal ones."""
+    def logits(self, observed: Any) -> Floats:
+        """Return ``[N, A]``, the logits of the policy; meaningless for illegal moves."""
 
-    def judge(self, seen: Any) -> tuple[Floats, Floats]:
-        """Return the preferences, and ``[N]``, what the positions are worth to their movers, from -1 to 1."""
+    def evaluate(self, observed: Any) -> tuple[Floats, Floats]:
+        """Return the logits, and ``[N]``, estimates of the positions' values to their movers, from -1 to 1."""
 
 
 class FlatNetwork:
-    """Two stacks of layers over a flat observation: ``policy`` to the actions' preferences, ``value`` to a worth."""
+    """Two stacks of layers over a flat observation: ``policy`` to the actions' logits, ``value`` to a state value."""
 
     kind: ClassVar = "flat"
 
@@ -66,8 +67,8 @@ class FlatNetwork:
         self._policy, self._value = Layers(tensors, "policy"), Layers(tensors, "value")
 
     @staticmethod
-    def make_observer(rules: Rules, lookahead: bool) -> Observer:
-        """Return what such a network looks through."""
+    def make_observer(rules: Rules[Any], lookahead: bool) -> Observer:
+        """Return the observer whose observations such a network takes."""
         return Observer(rules, lookahead)
 
     @staticmethod
@@ -81,79 +82,80 @@ class FlatNetwork:
             for name, shape in Layers.shapes(stack, [observer.size, *layers, outputs]).items()
         }
 
-    def see(self, position: Position, legal: BoolArray) -> Floats:
+    def observe(self, position: Position, legal: BoolArray) -> Floats:
         return self.observer(position, legal, legal.shape[:-1])
 
-    def preferences(self, seen: Floats) -> Floats:
-        return self._policy(seen)
+    def logits(self, observed: Floats) -> Floats:
+        return self._policy(observed)
 
-    def judge(self, seen: Floats) -> tuple[Floats, Floats]:
-        return self.preferences(seen), self._value(seen)[:, 0].clip(-1, 1)
+    def evaluate(self, observed: Floats) -> tuple[Floats, Floats]:
+        return self.logits(observed), self._value(observed)[:, 0].clip(-1, 1)
 
 
-class Moves(NamedTuple):
-    """The legal moves ``[N, A]`` of a batch of positions, and what is known of each, in the order of their places."""
+class Afterstates(NamedTuple):
+    """The legal moves ``[N, A]`` of a batch of positions, and the features of their afterstates, in the mask's order."""
 
     legal: BoolArray
-    facts: Floats
+    features: Floats
 
 
-class MoveNetwork:
-    """One stack of layers, ``move``, over what is known of the position that a move leads to: preference and worth.
+class AfterstateNetwork:
+    """One stack of layers, ``move``, over an afterstate: the logit and the action value of the move that leads to it.
 
-    All moves are judged by the same weights, so what is learned of a position serves every move that leads to it.
+    All moves share the weights, so what is learned of a position serves every move that leads to it (afterstates:
+    Sutton & Barto, *Reinforcement Learning*, 2nd edition, section 6.8).
     """
 
-    kind: ClassVar = "moves"
+    kind: ClassVar = "afterstates"
 
-    def __init__(self, observer: MoveObserver, tensors: Tensors) -> None:
+    def __init__(self, observer: AfterstateObserver, tensors: Tensors) -> None:
         self.observer = observer
         self._layers = Layers(tensors, "move")
 
     @staticmethod
-    def make_observer(rules: Rules, lookahead: bool) -> MoveObserver:
-        """Return what such a network looks through; it always looks ahead."""
+    def make_observer(rules: Rules[Any], lookahead: bool) -> AfterstateObserver:
+        """Return the observer whose observations such a network takes; it always looks ahead."""
         if not lookahead:
-            raise ValueError("a network that judges moves looks ahead")
-        return MoveObserver(rules)
+            raise ValueError("a network over afterstates looks ahead")
+        return AfterstateObserver(rules)
 
     @staticmethod
-    def shapes(observer: MoveObserver, layers: Sequence[int]) -> Shapes:
+    def shapes(observer: AfterstateObserver, layers: Sequence[int]) -> Shapes:
         """Return the tensors' names and shapes for hidden ``layers`` of these widths."""
         return Layers.shapes("move", [observer.size, *layers, 2])
 
-    def see(self, position: Position, legal: BoolArray) -> Moves:
-        return Moves(legal, self.observer(position, legal))
+    def observe(self, position: Position, legal: BoolArray) -> Afterstates:
+        return Afterstates(legal, self.observer(position, legal))
 
-    def preferences(self, seen: Moves) -> Floats:
-        return spread(self._layers(seen.facts)[:, 0], seen.legal, -np.inf)
+    def logits(self, observed: Afterstates) -> Floats:
+        return scattered(self._layers(observed.features)[:, 0], observed.legal, -np.inf)
 
-    def judge(self, seen: Moves) -> tuple[Floats, Floats]:
-        """A position is worth what its moves are, each as likely as it is to be played; nothing where there is none."""
-        judged = self._layers(seen.facts)
-        preferences = spread(judged[:, 0], seen.legal, -np.inf)
-        worth = spread(np.tanh(judged[:, 1]), seen.legal, 0)
-        # Probabilities may add up to a little more than 1.
-        values: Floats = (softmax(preferences) * worth).sum(-1).clip(-1, 1)
-        return preferences, values
+    def evaluate(self, observed: Afterstates) -> tuple[Floats, Floats]:
+        """V(s) is the mean of Q(s, a) under the policy; 0 where there is no move."""
+        outputs = self._layers(observed.features)
+        logits = scattered(outputs[:, 0], observed.legal, -np.inf)
+        action_values = scattered(np.tanh(outputs[:, 1]), observed.legal, 0)
+        # Rounded probabilities may add up to a little more than 1.
+        values: Floats = (softmax(logits) * action_values).sum(-1).clip(-1, 1)
+        return logits, values
 
 
-def spread(told: Floats, legal: BoolArray, otherwise: float) -> Floats:
-    """Return ``[N, A]``: what is told of the legal moves, in the order of their places, and ``otherwise`` elsewhere."""
+def scattered(values: Floats, legal: BoolArray, otherwise: float) -> Floats:
+    """Return ``[N, A]``: the values of the legal moves, in the mask's order, at their places, ``otherwise`` elsewhere."""
     everywhere = np.full(legal.shape, otherwise, np.float32)
-    everywhere[legal] = told
+    everywhere[legal] = values
     return everywhere
 
 
-def softmax(preferences: Floats) -> Floats:
-    """Return the probabilities of moves; those of -inf are never played, and if all are, nothing is."""
-    highest = preferences.max(-1, keepdims=True, initial=np.finfo(np.float32).min)
-    likelihood = np.exp(preferences - highest)
-    probabilities: Floats = likelihood / np.maximum(likelihood.sum(-1, keepdims=True), 1)
+def softmax(logits: Floats) -> Floats:
+    """Return the probabilities of moves: 0 for a logit of -inf, and all 0 where every logit is."""
+    highest = logits.max(-1, keepdims=True, initial=np.finfo(np.float32).min)
+    weights = np.exp(logits - highest)
+    probabilities: Floats = weights / np.maximum(weights.sum(-1, keepdims=True), 1)
     return probabilities
 
 
-NETWORKS: dict[str, type[FlatNetwork] | type[MoveNetwork]] = {
-    network.kind: network for network in (FlatNetwork, MoveNetwork)
+NETWORKS: dict[str, type[FlatNetwork] | type[AfterstateNetwork]] = {
+    network.kind: network for network in (FlatNetwork, AfterstateNetwork)
 }
 """Networks by what a card calls their kind."""
