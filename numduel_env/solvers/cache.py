@@ -1,34 +1,42 @@
 """Tables kept on disk between runs, so that a long computation is made once.
 
-A file is a magic word, a BLAKE2b digest of everything behind it, the length of a JSON header, the header (format,
-key, version, and the name, type and shape of each array) and the arrays as raw bytes. Nothing is ever unpickled. A
-file that is not exactly what was asked for counts as missing, and a folder that cannot be used is no error: whoever
-asks must be able to do without.
+A file is what ``np.savez`` writes: one array more than was stored says for which key, version and format, and the
+archive's comment is a BLAKE2b digest of every byte before it. A file that is not exactly what was asked for counts as
+missing, and nothing is ever unpickled. A folder that cannot be used is no error: callers must be able to do without.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
+import io
 import math
 import os
-import sys
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+from platformdirs import user_cache_path
 
-MAGIC = b"numduel tables\r\n"
-FORMAT = 1
+FORMAT = 2
+STAMP = "stamp"
+"""The array that says what the others are."""
+
 DIGEST_SIZE = 32
-LENGTH_SIZE = 8
-ALIGNMENT = 64
+HEXADECIMAL = 2 * DIGEST_SIZE
+
+OVERHEAD = 1024
+"""Bytes of an archive, at most, beside each array: its headers, its entry in the directory and its share of the end."""
+
 KINDS = "biuf"
 """The kinds of arrays that are stored: booleans, integers, floats; all plain bytes."""
+
+Kind = tuple[DTypeLike, tuple[int, ...]]
+"""The dtype and the shape of an array."""
 
 
 def folder() -> Path:
@@ -36,50 +44,45 @@ def folder() -> Path:
 
     Raises ``RuntimeError`` if the user has no home.
     """
-    chosen = os.environ.get("NUMDUEL_CACHE")
-    if chosen:
+    if chosen := os.environ.get("NUMDUEL_CACHE"):
         return Path(chosen)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    if not shared and sys.platform == "win32":
-        shared = os.environ.get("LOCALAPPDATA")
-    if shared and Path(shared).is_absolute():
-        return Path(shared) / "numduel_env"
-    caches = "Library/Caches" if sys.platform == "darwin" else ".cache"
-    return Path.home() / caches / "numduel_env"
+    place = user_cache_path("numduel_env", appauthor=False)
+    if not place.is_absolute():
+        raise RuntimeError(f"there is no home for {place}")
+    return place
 
 
 def file_name(key: str) -> str:
     """Return the name of the file of ``key``, which must be made of letters, digits, dots and dashes."""
     if key.startswith(".") or not key.replace("-", "").replace(".", "").isalnum():
         raise ValueError(f"a cache key is made of letters, digits, dots and dashes; {key!r} is not")
-    return f"{key}.tables"
+    return f"{key}.npz"
 
 
-def load(key: str, version: int) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays stored under ``key`` by the same ``version`` (to be read, not written), or None."""
+def load(key: str, version: int, expected: Mapping[str, Kind]) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays stored under ``key`` by the same ``version``, or None.
+
+    Nothing but arrays of the ``expected`` names, dtypes and shapes is ever read into memory.
+    """
     name = file_name(key)
-    try:
-        with (folder() / name).open("rb") as file:
-            # Whoever put a huge file of another kind here should not have it read to the end.
-            if file.read(len(MAGIC)) != MAGIC:
-                return None
-            digest = file.read(DIGEST_SIZE)
-            content = file.read()
-        if hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest() != digest:
-            return None
-        return _unpack(content, key, version)
-    except (OSError, RuntimeError, MemoryError, ArithmeticError, LookupError, TypeError, ValueError):
-        # Whatever a file that others wrote can make go wrong, it is not ours.
-        return None
+    stamp = _stamp(key, version)
+    kinds = {STAMP: (stamp.dtype, stamp.shape)} | {
+        name: (np.dtype(kind), shape) for name, (kind, shape) in expected.items()
+    }
+    # Reading a file that others wrote can raise nearly anything, and whatever it is, the file is not ours.
+    with contextlib.suppress(Exception):
+        content = _read(folder() / name, sum(OVERHEAD + _size(kind) for kind in kinds.values()))
+        if content is not None:
+            arrays = _unpack(content, kinds)
+            if arrays is not None and np.array_equal(arrays.pop(STAMP), stamp):
+                return arrays
+    return None
 
 
 def store(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Keep ``arrays`` under ``key`` if the folder allows it; a reader sees the old file or the new one, never half."""
     name = file_name(key)
-    header, payload = _pack(key, version, arrays)
-    digest = hashlib.blake2b(header, digest_size=DIGEST_SIZE)
-    for part in payload:
-        digest.update(part)
+    content = _pack({STAMP: _stamp(key, version), **arrays})
     with contextlib.suppress(OSError, RuntimeError):
         place = folder()
         place.mkdir(parents=True, exist_ok=True)
@@ -87,7 +90,7 @@ def store(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> None:
         handle, temporary = tempfile.mkstemp(prefix=f"{key}-", suffix=".part", dir=place)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.writelines([MAGIC, digest.digest(), header, *payload])
+                file.write(content)
             os.replace(temporary, place / name)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -95,35 +98,71 @@ def store(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> None:
             raise
 
 
-def _pack(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, list[bytes | memoryview]]:
-    """Return the header, its length in front, and the bytes of the arrays, each padded to the alignment."""
-    table = []
-    payload: list[bytes | memoryview] = []
+def _stamp(key: str, version: int) -> NDArray[np.uint8]:
+    return np.frombuffer(f"numduel_env tables, format {FORMAT}: {key}, version {version}".encode(), np.uint8)
+
+
+def _size(kind: tuple[np.dtype[Any], tuple[int, ...]]) -> int:
+    """Return how many bytes an array takes."""
+    dtype, shape = kind
+    return dtype.itemsize * math.prod(shape)
+
+
+def _digest(content: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest().encode()
+
+
+def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes | memoryview:
+    """Return the archive of some arrays, the digest at its end."""
     for name, array in arrays.items():
         if array.dtype.kind not in KINDS:
             raise TypeError(f"{name} cannot be stored: it is an array of {array.dtype}")
-        table.append({"name": name, "dtype": array.dtype.str, "shape": array.shape})
-        payload += [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, b"\0" * (-array.nbytes % ALIGNMENT)]
-    text = json.dumps({"format": FORMAT, "key": key, "version": version, "arrays": table}).encode()
-    # Spaces behind the JSON let the first array, too, begin on a multiple of the alignment.
-    text += b" " * (-(LENGTH_SIZE + len(text)) % ALIGNMENT)
-    return len(text).to_bytes(LENGTH_SIZE, "little") + text, payload
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.comment = b"0" * HEXADECIMAL
+    content = file.getbuffer()
+    content[-HEXADECIMAL:] = _digest(content[:-HEXADECIMAL])
+    return content
 
 
-def _unpack(content: bytes, key: str, version: int) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays of a file, or None if they answer another question; raises if it was packed otherwise."""
-    start = LENGTH_SIZE + int.from_bytes(content[:LENGTH_SIZE], "little")
-    header = json.loads(content[LENGTH_SIZE:start])
-    if (header["format"], header["key"], header["version"]) != (FORMAT, key, version):
+def _read(path: Path, limit: int) -> bytes | None:
+    """Return what an ordinary file of at most ``limit`` bytes holds, if its digest is right."""
+    # Asked before it is opened: opening a pipe would wait for whoever writes to it.
+    if not path.is_file() or path.stat().st_size > limit:
         return None
-    arrays = {}
-    for entry in header["arrays"]:
-        dtype = np.dtype(str(entry["dtype"]))
-        shape = tuple(int(length) for length in entry["shape"])
-        if dtype.kind not in KINDS or min(shape, default=0) < 0:
+    with path.open("rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit or _digest(memoryview(content)[:-HEXADECIMAL]) != content[-HEXADECIMAL:]:
+        return None
+    return content
+
+
+def _unpack(
+    content: bytes, kinds: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]
+) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays of an archive if they are of the expected kinds; it may raise anything if they are not."""
+    if not content.startswith(b"PK"):
+        # ``np.load`` reads other kinds of files, too.
+        return None
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        # A right digest proves no good will: what the archive claims is checked before anything is unpacked.
+        entries = archive.zip.infolist()
+        if sorted(entry.filename for entry in entries) != sorted(f"{name}.npy" for name in kinds):
             return None
-        count = math.prod(shape)
-        arrays[str(entry["name"])] = np.frombuffer(content, dtype, count, start).reshape(shape)
-        start += count * dtype.itemsize
-        start += -start % ALIGNMENT
-    return arrays if start == len(content) else None
+        for entry in entries:
+            kind = kinds[entry.filename.removesuffix(".npy")]
+            with archive.zip.open(entry) as member:
+                if entry.compress_type != zipfile.ZIP_STORED or _header(member) != kind:
+                    return None
+                if not member.tell() + _size(kind) == entry.file_size == entry.compress_size:
+                    return None
+        return {name: archive[name] for name in kinds}
+
+
+def _header(member: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return the dtype and shape that an array's header claims."""
+    if np.lib.format.read_magic(member) != (1, 0):
+        raise ValueError("not what np.savez writes for arrays of numbers")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+    return dtype, shape
