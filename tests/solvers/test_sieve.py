@@ -1,24 +1,21 @@
-import sys
-import time
-from functools import cache as remember
+"""The sieve solver against the definition of nimbers (``reference.py``), and its tables on disk."""
+
+import doctest
 from functools import partial
 
 import numpy as np
 import pytest
 
 from numduel_env.games.sieve import Pool, Sieve
-from numduel_env.solvers import cache
-from numduel_env.solvers.progress import Progress
-from numduel_env.solvers.sieve import solver as sieve_module
-from numduel_env.solvers.sieve import table as parts
-from numduel_env.solvers.sieve.divisibility import connected
-from numduel_env.solvers.sieve.solver import SieveSolver
+from numduel_env.solvers import cache, sieve, solver_for
+from numduel_env.solvers.sieve import SieveSolver, plan, table
+from numduel_env.solvers.sieve import solver as solver_module
+from numduel_env.solvers.sieve.divisibility import components, pack
+from numduel_env.solvers.sieve.reference import after, mex, nimbers
 from numduel_env.solvers.solver import ILLEGAL, TooLargeToSolve
+from tests.solvers.positions import random_positions
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMDUEL_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(scope="module")
@@ -29,46 +26,42 @@ def prime_rumble(tmp_path_factory):
         return SieveSolver(Sieve(2, 50))
 
 
-@remember
-def naive_nimber(pool):
-    """The least number that is no nimber of a pool one move later; no theory but this one."""
-    reached = {naive_nimber(after(pool, number)) for number in pool}
-    return next(nimber for nimber in range(len(pool) + 1) if nimber not in reached)
+def test_the_guide_to_the_package_is_true():
+    results = doctest.testmod(sieve)
+    assert results.attempted > 10
+    assert results.failed == 0
 
 
-def after(pool, number):
-    return frozenset(other for other in pool if other % number)
-
-
-def naive_action_values(pool, numbers):
-    return [(-1 if naive_nimber(after(pool, n)) else 1) if n in pool else ILLEGAL for n in numbers.tolist()]
-
-
-def reachable(lowest, highest):
-    """All pools that play can lead to."""
-    found = {frozenset(range(lowest, highest + 1))}
-    waiting = list(found)
-    while waiting:
-        pool = waiting.pop()
-        new = {after(pool, number) for number in pool} - found
-        found |= new
-        waiting += new
-    return list(found)
+def test_the_definition_on_games_done_by_hand():
+    assert mex(set()) == 0
+    assert mex({0, 1, 3}) == 2
+    assert mex({1, 2}) == 0
+    assert after(frozenset({2, 3, 4, 6, 9}), 3) == {2, 4}
+    # Numbers that do not divide each other are Nim heaps of one, powers of one prime a heap of as many as there are.
+    assert nimbers({5, 7}) == {frozenset({5, 7}): 0, frozenset({5}): 1, frozenset({7}): 1, frozenset(): 0}
+    assert nimbers({2, 4, 8, 16})[frozenset({2, 4, 8, 16})] == 4
 
 
 def as_position(rules, pools):
     return Pool(np.array([[number in pool for number in rules.numbers.tolist()] for pool in pools]))
 
 
-def random_positions(rules, count, generator):
-    """Positions after a uniformly random number of random legal moves, as pools."""
-    pools = []
-    for _ in range(count):
-        line = [frozenset(rules.numbers.tolist())]
-        while line[-1]:
-            line.append(after(line[-1], generator.choice(sorted(line[-1]))))
-        pools.append(line[generator.integers(len(line))])
-    return pools
+def as_pools(rules, position):
+    return [frozenset(rules.numbers[row].tolist()) for row in position.pool]
+
+
+def assert_right(solver, pools, expected):
+    """Compare everything that a solver says of some pools with their nimbers and those one move later."""
+    numbers = solver.rules.numbers.tolist()
+    position = as_position(solver.rules, pools)
+    assert solver.nimber(position).tolist() == [expected[pool] for pool in pools]
+    values = solver.action_values(position)
+    assert values.tolist() == [
+        [(-1 if expected[after(pool, number)] else 1) if number in pool else ILLEGAL for number in numbers]
+        for pool in pools
+    ]
+    assert values.dtype == np.int8
+    assert solver.value(position).tolist() == [1 if expected[pool] else -1 for pool in pools]
 
 
 RANGES = [(2, highest) for highest in range(2, 21)]
@@ -76,56 +69,48 @@ RANGES += [(3, 3), (3, 4), (3, 18), (4, 20), (5, 24), (6, 22), (7, 7), (7, 22), 
 
 
 @pytest.mark.parametrize(("lowest", "highest"), RANGES)
-def test_every_reachable_position_agrees_with_the_naive_recursion(lowest, highest):
+def test_every_reachable_pool_agrees_with_the_definition(lowest, highest):
     rules = Sieve(lowest, highest)
-    pools = reachable(lowest, highest)
-    position = as_position(rules, pools)
-    solver = SieveSolver(rules)
-    assert solver.nimber(position).tolist() == [naive_nimber(pool) for pool in pools]
-    values = solver.action_values(position)
-    assert values.tolist() == [naive_action_values(pool, rules.numbers) for pool in pools]
-    assert values.dtype == np.int8
-    assert solver.value(position).tolist() == [1 if naive_nimber(pool) else -1 for pool in pools]
+    expected = nimbers(rules.numbers.tolist())
+    assert_right(SieveSolver(rules), list(expected), expected)
 
 
 @pytest.mark.parametrize(("lowest", "highest"), [(2, 26), (3, 28), (10, 32)])
-def test_random_positions_of_larger_games_agree_with_the_naive_recursion(lowest, highest):
+def test_random_pools_of_larger_games_agree_with_the_definition(lowest, highest):
     rules = Sieve(lowest, highest)
-    pools = random_positions(rules, 400, np.random.default_rng(1))
-    pools = [pool for pool in pools if len(pool) <= 15]
-    values = SieveSolver(rules).action_values(as_position(rules, pools))
-    assert values.tolist() == [naive_action_values(pool, rules.numbers) for pool in pools]
+    pools = [pool for pool in as_pools(rules, random_positions(rules, 400, seed=1)) if len(pool) <= 13]
+    assert len(pools) > 150
+    assert_right(SieveSolver(rules), pools, nimbers(*pools))
 
 
-def plan_with_bound(bound, removes, largest_prime, covers, members, budget):
+def plan_with_bound(bound, divides, largest_prime, covers, members, budget):
     """Make the core of a part from all numbers without larger primes; of all its numbers where there are none."""
     in_core = largest_prime[members] <= bound
     if not in_core.any():
         in_core[:] = True
-    rest = connected(members[~in_core], covers)
-    return parts._plan_with_core(removes, covers, members, members[in_core], rest, budget)
+    fibres = components(members[~in_core], covers)
+    return plan._plan_with_core(divides, covers, members, members[in_core], fibres, budget)
 
 
 @pytest.mark.parametrize(("lowest", "highest"), [(2, 12), (2, 30), (2, 36), (3, 30), (4, 33), (10, 45)])
 def test_every_choice_of_the_core_gives_the_same_nimbers(lowest, highest, monkeypatch):
     rules = Sieve(lowest, highest)
-    position = as_position(rules, random_positions(rules, 500, np.random.default_rng(2)))
+    position = random_positions(rules, 500, seed=2)
     nimbers = SieveSolver(rules).nimber(position)
     for bound in (3, 5, 7, 11):
-        monkeypatch.setattr(sieve_module, "make_plan", partial(plan_with_bound, bound))
+        monkeypatch.setattr(solver_module, "make_plan", partial(plan_with_bound, bound))
         assert (SieveSolver(rules).nimber(position) == nimbers).all()
 
 
-def test_nimbers_of_the_full_pool_are_their_moves_least_excluded_number(prime_rumble):
-    """The table of 2..50, which is too large for the naive recursion, agrees with itself one move later."""
+def test_nimbers_of_prime_rumble_are_the_mex_of_those_one_move_later(prime_rumble):
+    """The game of 2..50 is too large for the definition alone."""
     solver = prime_rumble
     rules = solver.rules
-    position = as_position(rules, random_positions(rules, 2_000, np.random.default_rng(3)))
+    position = random_positions(rules, 2_000, seed=3)
     nimbers = solver.nimber(position)
     later = solver.nimber(rules.play_all(position))
     for nimber, replies, legal in zip(nimbers.tolist(), later, position.pool):
-        reached = set(replies[legal].tolist())
-        assert nimber == next(n for n in range(64) if n not in reached)
+        assert nimber == mex(set(replies[legal].tolist()))
     values = solver.action_values(position)
     assert (values == np.where(position.pool, np.where(later == 0, 1, -1), ILLEGAL)).all()
 
@@ -155,9 +140,9 @@ def test_any_batch_shape_is_answered(shape, prime_rumble):
 def test_a_large_batch_is_answered_like_its_rows(monkeypatch):
     rules = Sieve(2, 20)
     solver = SieveSolver(rules)
-    position = as_position(rules, random_positions(rules, 50, np.random.default_rng(4)))
+    position = random_positions(rules, 50, seed=4)
     whole = solver.action_values(position), solver.nimber(position)
-    monkeypatch.setattr(sieve_module, "CELLS_AT_ONCE", 7 * 19)
+    monkeypatch.setattr(solver_module, "CELLS_AT_ONCE", 7 * 19)
     assert (solver.action_values(position) == whole[0]).all()
     assert (solver.nimber(position) == whole[1]).all()
     assert (solver.action_values(Pool(position.pool.reshape(5, 10, -1))).reshape(50, -1) == whole[0]).all()
@@ -185,7 +170,7 @@ def test_a_pool_that_no_play_leads_to_is_refused():
 def test_exactly_the_reachable_pools_are_answered():
     rules = Sieve(2, 10)
     solver = SieveSolver(rules)
-    possible = set(reachable(2, 10))
+    possible = nimbers(range(2, 11))
     for word in range(1 << 9):
         position = Pool(np.array([word >> bit & 1 for bit in range(9)], bool))
         if frozenset(rules.numbers[position.pool].tolist()) in possible:
@@ -218,24 +203,23 @@ def test_thousands_of_numbers_without_factors_among_them_are_no_trouble():
 
 
 def test_nimbers_that_do_not_fit_are_noticed(monkeypatch):
-    monkeypatch.setattr(parts, "NO_MOVE", 0)
-    part = SieveSolver(Sieve(2, 9))._parts[0][0]
-    every = part._next_core.shape[1]
-    part._next_core = np.arange(every, dtype=np.int32)[None].repeat(len(part._plan.core), 0)
-    part._fibre_choices = lambda setting: {(0, nimber) for nimber in range(64)}
+    monkeypatch.setattr(table, "NO_MOVE", 0)
+    component = SieveSolver(Sieve(2, 9)).components[0][0]
+    component._next_column = np.arange(component.plan.columns, dtype=np.int32)[None].repeat(3, 0)
+    component._own_moves = lambda row: {(0, nimber) for nimber in range(64)}
     with pytest.raises(TooLargeToSolve, match="nimbers above 63"):
-        part._solve(Progress("", 1))
+        component._solve(lambda rows: None)
 
 
 def refuse_to_solve(monkeypatch):
     """Let every computation that the cache should have spared fail."""
-    solve = parts.Part._solve
+    solve = table.Component._solve
 
-    def refuse(part, progress):
-        assert part._plan.size < parts.WORTH_CACHING
-        return solve(part, progress)
+    def refuse(component, advanced):
+        assert component.plan.bytes < table.CACHED_FROM
+        return solve(component, advanced)
 
-    monkeypatch.setattr(parts.Part, "_solve", refuse)
+    monkeypatch.setattr(table.Component, "_solve", refuse)
 
 
 def test_tables_are_kept_and_found_again(monkeypatch):
@@ -244,30 +228,46 @@ def test_tables_are_kept_and_found_again(monkeypatch):
     (file,) = cache.folder().iterdir()
     refuse_to_solve(monkeypatch)
     again = SieveSolver(rules)
-    position = as_position(rules, random_positions(rules, 300, np.random.default_rng(5)))
+    position = random_positions(rules, 300, seed=5)
     assert (again.action_values(position) == first.action_values(position)).all()
-    assert file.name == "sieve-2..42-0.tables"
+    assert file.name == "sieve-2..42-0.npz"
 
 
-@pytest.mark.parametrize("spoil", ["shape", "dtype", "index", "missing"])
-def test_cached_tables_of_the_wrong_kind_are_made_anew(spoil):
-    rules = Sieve(2, 42)
-    nimber = SieveSolver(rules).nimber(rules.initial())
-    key = "sieve-2..42-0"
-    tables = dict(cache.load(key, parts.VERSION))
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """The rules of 2..42, the nimber of its full pool and its tables."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMDUEL_CACHE", str(tmp_path_factory.mktemp("cold")))
+        solver = SieveSolver(Sieve(2, 42))
+    return solver.rules, solver.nimber(solver.rules.initial()), stored(solver.components[0][0])
+
+
+def stored(component):
+    return {"next_column": component._next_column, "nimbers": component._table}
+
+
+@pytest.mark.parametrize("spoil", ["shape", "dtype", "index", "negative index", "missing", "more"])
+def test_cached_tables_of_the_wrong_kind_are_made_anew(spoil, tables):
+    rules, nimber, good = tables
+    spoiled = dict(good)
     if spoil == "shape":
-        tables["nimbers"] = tables["nimbers"][:-1]
+        spoiled["nimbers"] = good["nimbers"][:-1]
     elif spoil == "dtype":
-        tables["nimbers"] = tables["nimbers"].astype(np.int16)
+        spoiled["nimbers"] = good["nimbers"].astype(np.int16)
     elif spoil == "index":
-        tables["next_core"] = tables["next_core"] + np.int32(1)
+        spoiled["next_column"] = good["next_column"] + np.int32(1)
+    elif spoil == "negative index":
+        spoiled["next_column"] = good["next_column"] - np.int32(1)
+    elif spoil == "missing":
+        del spoiled["next_column"]
     else:
-        del tables["next_core"]
-    cache.store(key, parts.VERSION, tables)
+        spoiled["more"] = good["nimbers"]
+    key = "sieve-2..42-0"
+    cache.store(key, table.VERSION, spoiled)
     assert SieveSolver(rules).nimber(rules.initial()) == nimber
-    mended = cache.load(key, parts.VERSION)
-    assert mended["nimbers"].dtype == np.uint8
-    assert mended["next_core"].max() < mended["nimbers"].shape[1] == mended["next_core"].shape[1]
+    mended = cache.load(key, table.VERSION, {name: (array.dtype, array.shape) for name, array in good.items()})
+    for name, array in good.items():
+        np.testing.assert_array_equal(mended[name], array)
 
 
 def test_small_games_leave_no_files():
@@ -276,50 +276,29 @@ def test_small_games_leave_no_files():
 
 
 def test_prime_rumble_is_loaded_from_its_cache(prime_rumble, monkeypatch):
-    part = prime_rumble._parts[0][0]
-    cache.store("sieve-2..50-0", parts.VERSION, {"next_core": part._next_core, "nimbers": part._table})
+    cache.store("sieve-2..50-0", table.VERSION, stored(prime_rumble.components[0][0]))
     refuse_to_solve(monkeypatch)
     loaded = SieveSolver(prime_rumble.rules)
     assert loaded.nimber(loaded.rules.initial()) == 17
 
 
-class Watched:
-    def __init__(self, terminal):
-        self.terminal = terminal
-        self.text = ""
-
-    def isatty(self):
-        return self.terminal
-
-    def write(self, text):
-        self.text += text
-
-    def flush(self):
-        pass
-
-
-@pytest.mark.parametrize(("terminal", "seconds"), [(True, 10), (True, 0.9), (False, 10)])
-def test_progress_speaks_to_patient_people_only(terminal, seconds, monkeypatch):
-    screen = Watched(terminal)
-    clock = [0.0]
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    with Progress("Solving 2..50", 1000) as progress:
-        for _ in range(1000):
-            clock[0] += seconds / 1000
-            progress.advance()
-    if not terminal or seconds < 1:
-        assert screen.text == ""
-        return
-    _, *lines, wiped, end = screen.text.split("\r")
-    assert lines[0] == "Solving 2..50: 10%"
-    assert "Solving 2..50: 50%" in lines or "Solving 2..50: 51%" in lines
-    assert 40 <= len(lines) <= 46
-    assert wiped == " " * len(lines[-1])
-    assert end == ""
+def test_progress_counts_up_to_the_end():
+    seen = []
+    solver = solver_for(Sieve(2, 42), progress=lambda *report: seen.append(report))
+    total = sum(component.plan.rows for component, _ in solver.components)
+    assert total > 100
+    assert {(task, whole) for task, _, whole in seen} == {("solving 2..42", total)}
+    counts = [done for _, done, _ in seen]
+    assert counts == sorted(counts)
+    assert counts[0] == 1
+    assert len(set(counts)) == total == counts[-1]
+    seen.clear()
+    solver_for(Sieve(2, 42), progress=lambda *report: seen.append(report))  # from the cache
+    assert seen[-1] == ("solving 2..42", total, total)
 
 
-def test_progress_does_without_a_stderr(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", None)
-    with Progress("Solving 2..50", 0) as progress:
-        progress.advance(5)
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 63, 64])
+def test_pack_is_its_specification(count):
+    bits = np.random.default_rng(count).random((count, 50)) < 0.5
+    weights = np.uint64(1) << np.arange(count, dtype=np.uint64)
+    np.testing.assert_array_equal(pack(bits), (bits * weights[:, None]).sum(0, dtype=np.uint64))

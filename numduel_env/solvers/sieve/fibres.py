@@ -1,4 +1,4 @@
-"""Fibres of a sieve game: what they look like, and what choosing a number makes of them. See ``sieve.py``."""
+"""Fibres, the numbers outside the core: their states, and multisets of attached states (see ``__init__.py``)."""
 
 from __future__ import annotations
 
@@ -9,104 +9,111 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import BoolArray
-from numduel_env.solvers.sieve.divisibility import ClosedSets, Indices, Words, pack
+from numduel_env.batch import BoolArray
+from numduel_env.solvers.sieve.divisibility import DownSets, Indices, Masks, pack
+from numduel_env.solvers.sieve.reference import mex
 
 Nimbers = NDArray[np.uint8]
 
 
 class Fibres:
-    """Interchangeable fibres ``members[copies, numbers]`` of one part, their patterns and arrangements.
+    """One class of interchangeable fibres of a component, ``members[copies, numbers]``.
 
-    ``inner`` says which of its numbers each number of a fibre removes, ``hold`` which of them each core number does.
+    ``divides`` says which numbers of a fibre divide which, ``core_divides`` which core numbers divide which of them;
+    ``states`` are the down-sets of one fibre, as ascending masks. States are counted as :class:`DownSets` counts them;
+    the attached ones among them are counted once more, from 0, the empty state. A multiset is as large as the class:
+    fibres of which nothing attached is left are in the empty state.
     """
 
-    def __init__(self, members: Indices, inner: BoolArray, hold: BoolArray, patterns: Words) -> None:
+    def __init__(self, members: Indices, divides: BoolArray, core_divides: BoolArray, states: Masks) -> None:
         self.members = members
-        self._removed = pack(inner.T)
-        self._removed_by_core = pack(hold.T)
-        self._sets = ClosedSets(patterns)
-        words = self._sets.words
-        live = words & np.bitwise_or.reduce(self._removed_by_core, initial=np.uint64(0))
-        related = pack(inner | inner.T)
-        grown = np.zeros_like(live)
-        while (grown != live).any():
-            grown = live.copy()
+        self._removed = pack(divides.T)
+        self._removed_by_core = pack(core_divides.T)
+        self._states = DownSets(states)
+        self._attached_masks = self._attached_to_core(pack(divides | divides.T))
+        self.attached_states = np.flatnonzero(self._attached_masks == self._states.masks)
+        copies, attached = len(members), len(self.attached_states)
+        self.multisets = math.comb(copies + attached - 1, copies)
+        self.bytes = 8 * (2 * self.multisets * (attached + copies) + (len(divides) + 4) * len(states))
+
+    def _attached_to_core(self, related: Masks) -> Masks:
+        """Return ``[states]``: the numbers of each state that chains connect to a number with a factor in the core."""
+        states = self._states.masks
+        attached: Masks = states & np.bitwise_or.reduce(self._removed_by_core, initial=np.uint64(0))
+        before = np.zeros_like(attached)
+        while (before != attached).any():
+            before = attached.copy()
             for bit, relatives in enumerate(related):
-                live |= np.where(live >> np.uint64(bit) & np.uint64(1), relatives & words, np.uint64(0))
-        self._live_words = live
-        self.live_patterns = np.flatnonzero(live == words)
-        copies, kinds = len(members), len(self.live_patterns)
-        self.arrangements = math.comb(copies + kinds - 1, copies)
-        self.size = 8 * (2 * self.arrangements * (kinds + copies) + (len(inner) + 4) * len(words))
+                attached |= np.where(attached >> np.uint64(bit) & np.uint64(1), relatives & states, np.uint64(0))
+        return attached
 
-    def pattern(self, bits: BoolArray) -> Indices:
-        return self._sets.index(pack(bits))
+    def state(self, bits: BoolArray) -> Indices:
+        """Return ``[n]``: the state of a fibre with the numbers ``bits[numbers, n]`` left."""
+        return self._states.index(pack(bits))
 
     @cached_property
-    def choose(self) -> Indices:
-        """``[numbers, patterns]``: the pattern after one of its own numbers is chosen."""
-        return self._sets.without(self._removed)
+    def after(self) -> Indices:
+        """``[numbers, states]``: the state after one of the fibre's own numbers has been chosen."""
+        return self._states.without(self._removed)
 
     @cached_property
-    def live(self) -> Indices:
-        """``[patterns]``: which live pattern each one counts as; 0 is the empty one."""
-        return self.live_patterns.searchsorted(self._sets.index(self._live_words))
+    def attached(self) -> Indices:
+        """``[states]``: the attached state that is left without the detached part."""
+        return self.attached_states.searchsorted(self._states.index(self._attached_masks))
 
     @cached_property
-    def loose(self) -> Nimbers:
-        """``[patterns]``: the nimber of the loose end."""
-        alone = np.zeros(len(self._sets.words), np.uint8)
-        for pattern in range(1, len(alone)):
-            reached = {int(alone[after]) for after in self.choose[:, pattern] if after != pattern}
-            alone[pattern] = next(nimber for nimber in range(len(reached) + 1) if nimber not in reached)
-        return alone[self._sets.index(self._sets.words & ~self._live_words)]
+    def detached(self) -> Nimbers:
+        """``[states]``: the nimber of the detached part."""
+        nimbers = np.zeros(len(self._states), np.uint8)
+        for state in range(1, len(nimbers)):
+            nimbers[state] = mex({int(nimbers[after]) for after in self.after[:, state] if after != state})
+        return nimbers[self._states.index(self._states.masks & ~self._attached_masks)]
 
     @cached_property
-    def _multisets(self) -> Indices:
-        """``[arrangements, copies]``: live patterns in ascending order; a move leads to an earlier arrangement."""
-        kinds, copies = len(self.live_patterns), len(self.members)
+    def _elements(self) -> Indices:
+        """``[multisets, copies]``: their attached states, ascending; every move leads to an earlier multiset."""
+        kinds, copies = len(self.attached_states), len(self.members)
         return np.array(list(combinations_with_replacement(range(kinds), copies)), np.intp)
 
     @cached_property
-    def add(self) -> Indices:
-        """``[arrangements, live patterns]``: the arrangement with one of its empty patterns replaced by another."""
-        rows = [tuple(row) for row in self._multisets.tolist()]
+    def insert(self) -> Indices:
+        """``[multisets, attached states]``: the multiset with one of its empty states replaced by that one."""
+        rows = [tuple(row) for row in self._elements.tolist()]
         places = {row: place for place, row in enumerate(rows)}
-        table = np.zeros((self.arrangements, len(self.live_patterns)), np.intp)
+        table = np.zeros((self.multisets, len(self.attached_states)), np.intp)
         for place, row in enumerate(rows):
             if row[0] == 0:
-                table[place] = [places[tuple(sorted((*row[1:], kind)))] for kind in range(table.shape[1])]
-        table[:, 0] = np.arange(self.arrangements)
+                table[place] = [places[tuple(sorted((*row[1:], state)))] for state in range(table.shape[1])]
+        table[:, 0] = np.arange(self.multisets)
         return table
 
     @cached_property
-    def drop(self) -> Indices:
-        """``[arrangements, live patterns]``: the arrangement with such a pattern, which it must have, emptied."""
-        table = np.zeros_like(self.add)
-        kinds = np.arange(table.shape[1])
-        spare = self._multisets[:, 0] == 0
-        table[self.add[spare], kinds] = np.arange(self.arrangements)[spare, None]
-        table[:, 0] = np.arange(self.arrangements)
+    def remove(self) -> Indices:
+        """``[multisets, attached states]``: the multiset with one such state, which it must have, made empty."""
+        table = np.zeros_like(self.insert)
+        states = np.arange(table.shape[1])
+        has_empty = self._elements[:, 0] == 0
+        table[self.insert[has_empty], states] = np.arange(self.multisets)[has_empty, None]
+        table[:, 0] = np.arange(self.multisets)
         return table
 
-    def choose_in_core(self) -> tuple[Indices, Nimbers]:
-        """Return ``[core numbers, arrangements]``: the arrangement after that choice, and the nimber set aside."""
-        after = self._sets.without(self._removed_by_core)
-        places = np.zeros((len(after), self.arrangements), np.intp)
-        aside = np.zeros(places.shape, np.uint8)
-        for kinds in self._multisets.T:
-            patterns = after[:, self.live_patterns[kinds]]
-            places = self.add[places, self.live[patterns]]
-            aside ^= self.loose[patterns]
-        return places, aside
+    def core_moves(self) -> tuple[Indices, Nimbers]:
+        """Return ``[core numbers, multisets]``: the multiset after each core move, and the nimber it detaches."""
+        after = self._states.without(self._removed_by_core)
+        multisets = np.zeros((len(after), self.multisets), np.intp)
+        detached = np.zeros(multisets.shape, np.uint8)
+        for elements in self._elements.T:
+            states = after[:, self.attached_states[elements]]
+            multisets = self.insert[multisets, self.attached[states]]
+            detached ^= self.detached[states]
+        return multisets, detached
 
-    def choices(self, arrangement: int) -> set[tuple[int, int]]:
-        """Return the different moves within the fibres: the arrangement after each, and the nimber set aside."""
+    def own_moves(self, multiset: int) -> set[tuple[int, int]]:
+        """Return the different moves within the fibres: the multiset after each, and the nimber it detaches."""
         moves = set()
-        for kind in set(self._multisets[arrangement].tolist()):
-            rest, pattern = self.drop[arrangement, kind], self.live_patterns[kind]
-            for after in self.choose[:, pattern]:
-                if after != pattern:
-                    moves.add((int(self.add[rest, self.live[after]]), int(self.loose[after])))
+        for element in set(self._elements[multiset].tolist()):
+            others, state = self.remove[multiset, element], self.attached_states[element]
+            for after in self.after[:, state]:
+                if after != state:
+                    moves.add((int(self.insert[others, self.attached[after]]), int(self.detached[after])))
         return moves

@@ -1,19 +1,4 @@
-"""Exact play of the sieve: Prime Rumble, Divider Duel and their other sizes, by Sprague-Grundy theory.
-
-A pool that can arise is *closed*: with every number it holds all its factors, and every closed pool can arise. Numbers
-that no chain of factors and multiples connects never disturb each other, so the game is a sum of *parts* and its
-nimber is the exclusive or of theirs. Parts of equal shape share one table.
-
-Within a part, the numbers whose prime factors are all small are the *core*. The others fall into *fibres*: 11, 22, 33,
-44 is one of 2..50, where the core has the prime factors 2, 3 and 5. A core number takes its multiples from the fibres;
-a fibre number takes nothing from the core. Three things keep the table small:
-
-- fibres of one shape that hang on the core in the same way are interchangeable: only how many of them show each
-  *pattern* (closed set) counts, an *arrangement*;
-- the *loose* end of a pattern, which hangs on no number of the core (11 when its multiples are gone), is a game by
-  itself: its nimber is set aside, and the *live* rest of the pattern alone enters the arrangement;
-- a *setting*, one arrangement for each shape of fibre, gives a row of the table, a closed set of the core its column.
-"""
+"""Perfect play in the sieve games: the Nim sum over the tables of their components."""
 
 from __future__ import annotations
 
@@ -24,63 +9,87 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from numduel_env.batch import BoolArray
 from numduel_env.games.sieve import Pool, Sieve
-from numduel_env.rules import BoolArray, whole_number
-from numduel_env.solvers.progress import Progress
-from numduel_env.solvers.sieve.divisibility import Indices, connected, factor_pairs, shape_of
+from numduel_env.progress import Progress, silent
+from numduel_env.rules import whole_number
+from numduel_env.solvers.sieve.divisibility import (
+    Indices,
+    components,
+    covering_pairs,
+    largest_prime_factors,
+    order_type,
+)
 from numduel_env.solvers.sieve.fibres import Nimbers
-from numduel_env.solvers.sieve.table import Look, Part, make_plan
+from numduel_env.solvers.sieve.plan import Plan, make_plan
+from numduel_env.solvers.sieve.table import Cells, Component
 from numduel_env.solvers.solver import ILLEGAL, Solver, TooLargeToSolve
 
 BUDGET = 200_000_000
-"""Bytes of tables that a solver makes unless told otherwise: 2..50 takes 15 million."""
+"""Bytes of tables that a solver makes unless it is given another budget: 2..50 takes 15 million."""
 
 CELLS_AT_ONCE = 1 << 20
-"""A larger batch is answered in slices of about so many numbers, whose intermediate results stay small."""
+"""A larger batch is answered in slices of about as many numbers, whose intermediate results stay small."""
 
 
-class SieveSolver(Solver):
+class SieveSolver(Solver[Pool]):
     """Exact play for any range of numbers whose tables fit into ``budget`` bytes; else raises ``TooLargeToSolve``.
 
-    Every divisor-closed pool is answered; any other cannot arise and raises a ``ValueError``. The tables of a large
-    game are kept in the cache folder.
+    Every down-set of divisibility is answered; any other pool cannot arise and raises a ``ValueError``. The tables of a
+    large game are kept in the cache folder.
     """
 
-    def __init__(self, rules: Sieve, budget: int = BUDGET) -> None:
+    rules: Sieve
+
+    def __init__(self, rules: Sieve, budget: int = BUDGET, progress: Progress = silent) -> None:
         super().__init__(rules)
-        left = whole_number("budget", budget, 1)
-        numbers = rules.numbers
-        name = f"{numbers[0]}..{numbers[-1]}"
-        largest_prime, covers = factor_pairs(numbers)
+        lowest, highest = int(rules.numbers[0]), int(rules.numbers[-1])
+        self._name = f"{lowest}..{highest}"
+        covers = covering_pairs(lowest, highest)
         self._factor, self._multiple = np.array(covers, np.intp).reshape(-1, 2).T
-        shapes: dict[Hashable, list[Indices]] = defaultdict(list)
-        for members in connected(np.arange(len(numbers)), covers):
-            shapes[shape_of(members, covers)].append(members)
-        self._parts: list[tuple[Part, Indices]] = []
-        plans = []
-        for copies in shapes.values():
-            plan = make_plan(rules.removes, largest_prime, covers, copies[0], left)
+        isomorphic: dict[Hashable, list[Indices]] = defaultdict(list)
+        for members in components(np.arange(len(rules.numbers)), covers):
+            isomorphic[order_type(members, covers)].append(members)
+        plans = self._plans([copies[0] for copies in isomorphic.values()], whole_number("budget", budget, 1))
+        self.components: list[tuple[Component, Indices]] = []
+        """The component of each order type, and the actions ``[copies, numbers]`` of all its isomorphic copies."""
+        task, done, total = f"solving {self._name}", 0, sum(plan.rows for plan in plans)
+
+        def advanced(rows: int) -> None:
+            progress(task, done + rows, total)
+
+        for number, (plan, copies) in enumerate(zip(plans, isomorphic.values())):
+            self.components.append((Component(plan, f"sieve-{self._name}-{number}", advanced), np.array(copies)))
+            done += plan.rows
+        progress(task, total, total)
+
+    def _plans(self, components: list[Indices], budget: int) -> list[Plan]:
+        """Return a plan for each component, all within the budget."""
+        rules = self.rules
+        largest_prime = largest_prime_factors(int(rules.numbers[-1]))[rules.numbers]
+        covers = list(zip(self._factor.tolist(), self._multiple.tolist()))
+        plans: list[Plan] = []
+        for members in components:
+            left = budget - sum(plan.bytes for plan in plans)
+            plan = make_plan(rules.removes, largest_prime, covers, members, left)
             if plan is None:
                 raise TooLargeToSolve(
-                    f"the numbers {name} are too many to solve with {budget:,} bytes of tables; "
+                    f"the numbers {self._name} are too many to solve with {budget:,} bytes of tables; "
                     "choose a smaller range, or a larger budget: solver_for(rules, budget=...)"
                 )
-            left -= plan.size
-            plans.append((plan, np.array(copies)))
-        with Progress(f"Solving {name}", sum(plan.settings for plan, _ in plans)) as progress:
-            for number, (plan, alike) in enumerate(plans):
-                self._parts.append((Part(plan, f"sieve-{name}-{number}", progress), alike))
+            plans.append(plan)
+        return plans
 
     def action_values(self, position: Pool) -> NDArray[np.int8]:
         pool = np.asarray(position.pool, bool)
         values = np.full((math.prod(pool.shape[:-1]), len(self.rules.numbers)), ILLEGAL, np.int8)
         for rows, columns in self._slices(pool):
-            total, looks = self._nimbers(columns)
+            total, located = self._nimbers(columns)
             lost = np.empty(columns.shape, bool)
-            for (part, alike), (look, before) in zip(self._parts, looks):
-                after = part.after(look).reshape(-1, *before.shape)
-                # A move wins when it leaves a nimber of 0: when its part then balances all the others.
-                lost[alike.T] = after != total ^ before
+            for (component, copies), (cells, before) in zip(self.components, located):
+                after = component.nimbers_after(cells).reshape(-1, *before.shape)
+                # A move wins when it leaves the Nim sum 0: when its component then balances all the others.
+                lost[copies.T] = after != total ^ before
             values[rows] = np.where(columns, 1 - 2 * lost.astype(np.int8), np.int8(ILLEGAL)).T
         return values.reshape(pool.shape)
 
@@ -88,7 +97,7 @@ class SieveSolver(Solver):
         return np.where(self.nimber(position) > 0, 1, -1).astype(np.int8)
 
     def nimber(self, position: Pool) -> Nimbers:
-        """Return ``[...]``: the size of the Nim heap that each position is worth, 0 when the mover has lost."""
+        """Return ``[...]``: the nimber (Grundy value) of each position, 0 exactly when the mover has lost."""
         pool = np.asarray(position.pool, bool)
         nimbers = np.empty(math.prod(pool.shape[:-1]), np.uint8)
         for rows, columns in self._slices(pool):
@@ -111,13 +120,13 @@ class SieveSolver(Solver):
                 raise ValueError(f"no play leads to this pool: it has {multiple} but not its factor {factor}")
             yield rows, columns
 
-    def _nimbers(self, columns: BoolArray) -> tuple[Nimbers, list[tuple[Look, Nimbers]]]:
-        """Return the nimbers of the pools, and for each kind of part its look and its nimbers ``[copies, rows]``."""
+    def _nimbers(self, columns: BoolArray) -> tuple[Nimbers, list[tuple[Cells, Nimbers]]]:
+        """Return the nimbers of the pools, and the cells and nimbers ``[copies, rows]`` of each kind of component."""
         total = np.zeros(columns.shape[-1], np.uint8)
-        looks = []
-        for part, alike in self._parts:
-            look = part.look(columns[alike.T].reshape(alike.shape[1], -1))
-            before = part.before(look).reshape(len(alike), -1)
-            total ^= np.bitwise_xor.reduce(before, axis=0)
-            looks.append((look, before))
-        return total, looks
+        located = []
+        for component, copies in self.components:
+            cells = component.locate(columns[copies.T].reshape(copies.shape[1], -1))
+            nimbers = component.nimbers(cells).reshape(len(copies), -1)
+            total ^= np.bitwise_xor.reduce(nimbers, axis=0)
+            located.append((cells, nimbers))
+        return total, located
