@@ -1,19 +1,21 @@
-"""The matching solver against plain minimax, against the exhaustive solver, and against the book's game."""
+"""The matching solver against plain minimax, the exhaustive solver and NetworkX, and on the book's game."""
 
 from __future__ import annotations
 
 import time
 from functools import cache
 
+import networkx
 import numpy as np
 import pytest
 
+from numduel_env.batch import take_rows
 from numduel_env.games.factor_chain import Chain, FactorChain
-from numduel_env.rules import take_rows
-from numduel_env.solvers import matching as geography
+from numduel_env.solvers import blossom, matching
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
-from numduel_env.solvers.matching import GeographySolver
+from numduel_env.solvers.matching import MatchingSolver
 from numduel_env.solvers.solver import ILLEGAL
+from tests.solvers.positions import random_positions
 
 SIZES = [(lowest, highest) for lowest in (2, 3, 4) for highest in range(lowest, 15)]
 
@@ -61,44 +63,29 @@ def minimax_values(rules, positions):
     return values
 
 
-def random_positions(rules, count, seed):
-    """Return positions at random plies of random games, finished ones included."""
-    generator = np.random.default_rng(seed)
-    position = rules.initial((count,))
-    plies = generator.integers(0, rules.max_plies, count)
-    for ply in range(rules.max_plies):
-        legal = rules.legal(position)
-        playing = np.flatnonzero(legal.any(-1) & (ply < plies))
-        actions = (generator.random(legal.shape) * legal).argmax(-1)
-        later = rules.play(take_rows(position, playing), actions[playing])
-        for field, new in zip(position, later):
-            field[playing] = new
-    return position
-
-
 @pytest.mark.parametrize(("lowest", "highest"), SIZES)
 def test_agrees_with_minimax_on_every_position(lowest, highest):
     rules = FactorChain(lowest, highest)
     positions = sorted(every_line(frozenset(rules.numbers.tolist())), key=str)
-    values = GeographySolver(rules).action_values(as_batch(rules, positions))
+    values = MatchingSolver(rules).action_values(as_batch(rules, positions))
     np.testing.assert_array_equal(values, minimax_values(rules, positions))
 
 
 @pytest.mark.parametrize(("lowest", "highest"), SIZES)
 def test_agrees_with_the_exhaustive_solver_on_every_position(lowest, highest):
     rules = FactorChain(lowest, highest)
-    exhaustive, matching = ExhaustiveSolver(rules), GeographySolver(rules)
+    exhaustive, solver = ExhaustiveSolver(rules), MatchingSolver(rules)
     position = exhaustive.positions
-    np.testing.assert_array_equal(matching.action_values(position), exhaustive.action_values(position))
-    np.testing.assert_array_equal(matching.value(position), exhaustive.value(position))
-    np.testing.assert_array_equal(matching.best(position), exhaustive.best(position))
+    np.testing.assert_array_equal(solver.action_values(position), exhaustive.action_values(position))
+    np.testing.assert_array_equal(solver.value(position), exhaustive.value(position))
+    np.testing.assert_array_equal(solver.best(position), exhaustive.best(position))
 
 
 def test_agrees_with_minimax_on_random_positions():
     rules = FactorChain(2, 20)
     drawn = random_positions(rules, 500, seed=0)
     minimax = Minimax()
-    for unused, may_follow, values in zip(*drawn, GeographySolver(rules).action_values(drawn)):
+    for unused, may_follow, values in zip(*drawn, MatchingSolver(rules).action_values(drawn)):
         left = frozenset(rules.numbers[unused].tolist())
         for action, number in enumerate(rules.numbers.tolist()):
             expected = (-1 if minimax.wins(left - {number}, number) else 1) if may_follow[action] else ILLEGAL
@@ -109,21 +96,21 @@ def test_agrees_with_the_exhaustive_solver_on_a_larger_game():
     rules = FactorChain(2, 24)
     exhaustive = ExhaustiveSolver(rules)
     position = exhaustive.positions
-    np.testing.assert_array_equal(GeographySolver(rules).action_values(position), exhaustive.action_values(position))
+    np.testing.assert_array_equal(MatchingSolver(rules).action_values(position), exhaustive.action_values(position))
 
 
 def test_finds_the_openings_of_the_book():
     rules = FactorChain(2, 50)
-    solver = GeographySolver(rules)
+    solver = MatchingSolver(rules)
     losing = rules.numbers[solver.action_values(rules.initial()) == -1]
     assert losing.tolist() == [5, 7, 34, 38, 46, 50]
     assert solver.value(rules.initial()) == 1
 
 
 def test_values_hang_together_in_the_book_game():
-    """A position is worth as much as its best move, and a move as little as the position it leads to is worth."""
+    """The value of a move is that of the position it leads to, with the sign turned."""
     rules = FactorChain(2, 50)
-    solver = GeographySolver(rules)
+    solver = MatchingSolver(rules)
     position = random_positions(rules, 300, seed=1)
     values = solver.action_values(position)
     rows, actions = np.nonzero(rules.legal(position))
@@ -131,15 +118,14 @@ def test_values_hang_together_in_the_book_game():
     np.testing.assert_array_equal(values[rows, actions], -solver.value(later))
 
 
-def joined_odd_cycles(generator):
+def joined_odd_cycles(generator, size):
     """Return the neighbours of each vertex of a random graph, richer in blossoms than any chain."""
-    size = int(generator.integers(3, 16))
     order = generator.permutation(size).tolist()
-    relatives = [0] * size
+    neighbours = [0] * size
 
     def join(a, b):
-        relatives[a] |= 1 << b
-        relatives[b] |= 1 << a
+        neighbours[a] |= 1 << b
+        neighbours[b] |= 1 << a
 
     first = 0
     while size - first >= 3:
@@ -150,42 +136,75 @@ def joined_odd_cycles(generator):
         first += length
     for _ in range(int(generator.integers(0, size))):
         join(*generator.choice(size, 2, replace=False).tolist())
-    return relatives
+    return neighbours
 
 
-def uncovered_by_trying(relatives):
-    """Return which vertices some maximum matching leaves uncovered, by trying all matchings."""
-
-    @cache
-    def largest(pool):
-        if not pool:
-            return 0
-        a = pool.bit_length() - 1
-        rest = pool ^ 1 << a
-        partners = [b for b in range(a) if (relatives[a] & rest) >> b & 1]
-        return max([largest(rest)] + [1 + largest(rest ^ 1 << b) for b in partners])
-
-    everything = (1 << len(relatives)) - 1
-    return sum(1 << a for a in range(len(relatives)) if largest(everything ^ 1 << a) == largest(everything))
-
-
-@pytest.mark.parametrize("greedy", [True, False])
-def test_inessential_numbers_of_other_graphs(greedy, monkeypatch):
+@pytest.fixture(params=["greedy start", "search alone"])
+def start(request, monkeypatch):
     """Without the greedy start and the leaf rule the search has to find every pair, through every kind of blossom."""
-    if not greedy:
-        monkeypatch.setattr(geography, "_match_greedily", lambda relatives, pool, partner: pool)
+    if request.param == "search alone":
+        monkeypatch.setattr(blossom, "_match_greedily", lambda neighbours, vertices, mate: vertices)
+
+
+@pytest.mark.usefixtures("start")
+def test_inessential_vertices_by_definition():
     generator = np.random.default_rng(0)
     for _ in range(400):
-        relatives = joined_odd_cycles(generator)
-        everything = (1 << len(relatives)) - 1
-        expected = uncovered_by_trying(relatives)
-        assert geography.inessential(relatives, everything) == expected
-        assert geography._spared_by_search(relatives, everything) == expected
+        neighbours = joined_odd_cycles(generator, int(generator.integers(3, 16)))
+        everything = (1 << len(neighbours)) - 1
+        for vertices in (everything, everything & int(generator.integers(everything + 1))):
+            expected = blossom.inessential_by_definition(neighbours, vertices)
+            assert blossom.inessential(neighbours, vertices) == expected
+            assert blossom._inessential_by_search(neighbours, vertices) == expected
+
+
+def test_the_definition_on_graphs_done_by_hand():
+    path = [0b010, 0b101, 0b010]
+    assert blossom.matching_number(path, 0b111) == 1
+    assert blossom.inessential_by_definition(path, 0b111) == 0b101
+    assert blossom.inessential_by_definition(path, 0b011) == 0
+    triangle = [0b110, 0b101, 0b011]
+    assert blossom.inessential_by_definition(triangle, 0b111) == 0b111
+
+
+def by_networkx(neighbours, vertices):
+    """Return the inessential vertices of a subgraph, by a matching for each vertex that is deleted."""
+    graph = networkx.Graph()
+    graph.add_nodes_from(blossom.members(vertices))
+    graph.add_edges_from((a, b) for a in graph for b in blossom.members(neighbours[a] & vertices))
+
+    def matching_number(graph):
+        return len(networkx.max_weight_matching(graph, maxcardinality=True))
+
+    full = matching_number(graph)
+    return sum(1 << a for a in graph if matching_number(graph.subgraph(graph.nodes - {a})) == full)
+
+
+@pytest.mark.usefixtures("start")
+def test_networkx_agrees_on_random_graphs():
+    generator = np.random.default_rng(1)
+    for size in range(16, 32):
+        neighbours = joined_odd_cycles(generator, size)
+        everything = (1 << size) - 1
+        expected = by_networkx(neighbours, everything)
+        assert blossom.inessential(neighbours, everything) == expected
+        assert blossom._inessential_by_search(neighbours, everything) == expected
+
+
+@pytest.mark.usefixtures("start")
+def test_networkx_agrees_on_random_pools_of_the_book_game():
+    rules = FactorChain(2, 50)
+    neighbours = matching._as_masks(rules.related)
+    pools = matching._as_masks(random_positions(rules, 100, seed=4).pool)
+    for pool in sorted(set(pools))[:: len(set(pools)) // 12]:
+        expected = by_networkx(neighbours, pool)
+        assert blossom.inessential(neighbours, pool) == expected
+        assert blossom._inessential_by_search(neighbours, pool) == expected
 
 
 def test_large_games_are_answered_quickly():
     rules = FactorChain(2, 500)
-    solver = GeographySolver(rules)
+    solver = MatchingSolver(rules)
     begun = time.perf_counter()
     values = solver.action_values(rules.initial())
     assert time.perf_counter() - begun < 0.5
@@ -196,7 +215,7 @@ def test_large_games_are_answered_quickly():
 
 def test_batches_of_any_shape():
     rules = FactorChain(2, 20)
-    solver = GeographySolver(rules)
+    solver = MatchingSolver(rules)
     drawn = random_positions(rules, 12, seed=2)
     flat = solver.action_values(drawn)
     shaped = Chain(*(field.reshape(3, 4, -1) for field in drawn))
@@ -209,10 +228,10 @@ def test_batches_of_any_shape():
 
 
 def test_forgetting_changes_nothing(monkeypatch):
-    monkeypatch.setattr(geography, "REMEMBERED", 3)
+    monkeypatch.setattr(matching, "REMEMBERED", 3)
     rules = FactorChain(2, 20)
     drawn = random_positions(rules, 50, seed=3)
-    forgetful = GeographySolver(rules)
+    forgetful = MatchingSolver(rules)
     values = forgetful.action_values(drawn)
     monkeypatch.undo()
-    np.testing.assert_array_equal(values, GeographySolver(rules).action_values(drawn))
+    np.testing.assert_array_equal(values, MatchingSolver(rules).action_values(drawn))
