@@ -1,26 +1,41 @@
-"""Perfect play: every game solved exactly, by theory where there is one and by exhaustion elsewhere."""
+"""Perfect play: every game solved exactly, by theory where there is one and by exhaustion elsewhere.
+
+``sieve/`` solves Prime Rumble and Divider Duel by Sprague-Grundy theory, ``matching.py`` the Factor Chain Duel by
+maximum matchings, ``exhaustive.py`` any other game by retrograde analysis.
+"""
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+from numduel_env.batch import PositionT
 from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.sieve import Sieve
+from numduel_env.progress import Progress, silent
 from numduel_env.rules import Rules
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
-from numduel_env.solvers.matching import GeographySolver
-from numduel_env.solvers.policy import SolverPolicy
-from numduel_env.solvers.sieve.solver import SieveSolver
+from numduel_env.solvers.matching import MatchingSolver
+from numduel_env.solvers.sieve import SieveSolver
 from numduel_env.solvers.solver import ILLEGAL, Solver, TooLargeToSolve
 
-__all__ = ["ILLEGAL", "Solver", "SolverPolicy", "TooLargeToSolve", "solver_for"]
+__all__ = ["ILLEGAL", "Solver", "TooLargeToSolve", "solver_for"]
 
 
-def solver_for(rules: Rules, budget: int | None = None) -> Solver:
+def solver_for(rules: Rules[PositionT], budget: int | None = None, progress: Progress = silent) -> Solver[PositionT]:
     """Return a solver for a game.
 
-    ``budget`` is how many table entries (sieve games) or positions (games without a theory) it may hold; past it, the
-    game is refused with ``TooLargeToSolve``. The Factor Chain Duel is solved by theory at any size.
+    ``budget`` is how many bytes of tables (sieve games) or positions (games without a theory) it may hold; a game that
+    needs more is refused with ``TooLargeToSolve``. The Factor Chain Duel is solved by theory at any size.
+
+    ``progress`` is called while tables are being made; the last call of each task has ``done == total``.
     """
-    if isinstance(rules, FactorChain):
-        return GeographySolver(rules)
     limit = {} if budget is None else {"budget": budget}
-    return SieveSolver(rules, **limit) if isinstance(rules, Sieve) else ExhaustiveSolver(rules, **limit)
+    solver: Solver[Any]
+    if isinstance(rules, FactorChain):
+        solver = MatchingSolver(rules)
+    elif isinstance(rules, Sieve):
+        solver = SieveSolver(rules, **limit, progress=progress)
+    else:
+        solver = ExhaustiveSolver(rules, **limit, progress=progress)
+    # The class of the rules decides what a position is, which a type checker cannot see.
+    return cast("Solver[PositionT]", solver)

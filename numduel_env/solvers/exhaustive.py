@@ -1,7 +1,8 @@
-"""Perfect play in any game small enough to visit all its positions.
+"""Perfect play in any game small enough to visit all its positions: retrograde analysis, as of chess endgames.
 
-Positions are found breadth first and kept as sorted keys; values then spread backwards from the finished games. A
-lookup is a binary search and a row of a table.
+All positions are found breadth first and kept as sorted keys; values then spread backwards from the finished games
+(K. Thompson, "Retrograde analysis of certain endgames", ICCA Journal 9 (1986)). A lookup is a binary search and a row
+of a table.
 """
 
 from __future__ import annotations
@@ -11,54 +12,55 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import Position, Rules, take_rows
+from numduel_env.batch import PositionT, take_rows
+from numduel_env.progress import Progress, silent
+from numduel_env.rules import Rules
 from numduel_env.solvers.keys import Columns, Fields, Keys, Packing
-from numduel_env.solvers.progress import Progress
 from numduel_env.solvers.solver import ILLEGAL, Solver, TooLargeToSolve
 
 BUDGET = 5_000_000
-"""So many positions, at most, are visited unless somebody allows more."""
+"""Positions that a solver visits, at most, unless it is given another budget."""
 
 MOVES_AT_ONCE = 1 << 18
-"""So many moves are played in one batch: enough to be fast, few enough to keep memory small."""
+"""Moves that are played in one batch: enough to be fast, few enough to keep memory small."""
 
 
-class ExhaustiveSolver(Solver):
+class ExhaustiveSolver(Solver[PositionT]):
     """Exact values of every reachable position of any game, found when the solver is made.
 
     Cycles are welcome: a position from which nobody can force the end is a draw. Raises :class:`TooLargeToSolve` once
-    more than ``budget`` positions are found. ``longest`` is the number of plies within which every position that is
-    won or lost can be decided.
+    more than ``budget`` positions are found. ``longest`` is the largest depth to win: every position that is won or
+    lost can be decided within this number of plies.
     """
 
-    def __init__(self, rules: Rules, budget: int = BUDGET) -> None:
+    def __init__(self, rules: Rules[PositionT], budget: int = BUDGET, progress: Progress = silent) -> None:
         super().__init__(rules)
         numbers = f"{len(rules.numbers)} numbers ({rules.numbers[0]} to {rules.numbers[-1]})"
         self._name = f"{type(rules).__name__} with {numbers} and up to {rules.max_plies} plies"
         self._fields = Fields(rules.initial((1,)))
-        self._keys, self._packing = self._visit_all(budget)
-        values, successors = self._link()
+        self._keys, self._packing = self._visit_all(budget, progress)
+        values, successors = self._link(progress)
         self._plies_left = _spread_backwards(values, successors)
         self.longest = int(self._plies_left.max())
         self._values = values[:-1]
         self._action_values = np.ascontiguousarray(-values[successors].T)
 
-    def action_values(self, position: Position) -> NDArray[np.int8]:
+    def action_values(self, position: PositionT) -> NDArray[np.int8]:
         return self._action_values.take(self._find(position), axis=0)
 
-    def value(self, position: Position) -> NDArray[np.int8]:
+    def value(self, position: PositionT) -> NDArray[np.int8]:
         return self._values.take(self._find(position))
 
-    def plies_left(self, position: Position) -> NDArray[np.int16]:
-        """Return ``[...]``: how soon the winner can win against the best defence; 0 if over or drawn."""
+    def plies_left(self, position: PositionT) -> NDArray[np.int16]:
+        """Return ``[...]``, the depth to win: the plies a winner needs against the best defence; 0 if over or drawn."""
         return self._plies_left.take(self._find(position))
 
     @property
-    def positions(self) -> Position:
+    def positions(self) -> PositionT:
         """All reachable positions, finished ones included, as one batch."""
         return self._fields.join(self._packing.unpack(self._keys))
 
-    def _find(self, position: Position) -> NDArray[np.intp]:
+    def _find(self, position: PositionT) -> NDArray[np.intp]:
         """Return the rows of the table, shaped like the batch, or raise a ``ValueError``."""
         columns = self._fields.split(position)
         if self._packing.fits(columns):
@@ -68,37 +70,38 @@ class ExhaustiveSolver(Solver):
                 return rows.reshape(self._fields.batch_shape(position))
         raise ValueError(f"{self._name} never reaches (one of) these positions: {position}")
 
-    def _visit_all(self, budget: int) -> tuple[Keys, Packing]:
+    def _visit_all(self, budget: int, progress: Progress) -> tuple[Keys, Packing]:
         """Return the keys of all reachable positions, ascending, and how they were packed."""
         start = self._fields.split(self.rules.initial((1,)))
         packing = Packing.spanning(start)
         known = frontier = packing.pack(start)
-        # Nobody knows yet how many there are, so progress is measured by the budget.
-        with Progress(f"Visiting positions of {self._name}, budget used", budget) as progress:
-            while len(frontier):
-                found: list[Keys] = []
-                # The whole frontier is unpacked here and now: the packing may change on the way.
-                for position in self._batches(packing.unpack(frontier)):
-                    _, _, reached = self._moves(position)
-                    if not packing.fits(reached):
-                        wider = packing.widened(reached)
-                        known, *found = [wider.pack(packing.unpack(keys)) for keys in (known, *found)]
-                        packing = wider
-                    keys = _distinct(packing.pack(reached))
-                    places = known.searchsorted(keys)
-                    new = known[places.clip(max=len(known) - 1)] != keys
-                    known = np.insert(known, places[new], keys[new])
-                    found.append(keys[new])
-                    progress.advance(len(found[-1]))
-                    if len(known) > budget:
-                        raise TooLargeToSolve(
-                            f"{self._name} has more than {budget:,} positions, the budget for solving it; "
-                            "a larger one: solver_for(rules, budget=...)"
-                        )
-                frontier = np.concatenate(found)
+        # Until all are found nobody knows how many there are, so progress is measured by the budget.
+        task = f"finding positions of {self._name}"
+        while len(frontier):
+            found: list[Keys] = []
+            # The whole frontier is unpacked here and now: the packing may change on the way.
+            for position in self._batches(packing.unpack(frontier)):
+                _, _, reached = self._moves(position)
+                if not packing.fits(reached):
+                    wider = packing.widened(reached)
+                    known, *found = [wider.pack(packing.unpack(keys)) for keys in (known, *found)]
+                    packing = wider
+                keys = _distinct(packing.pack(reached))
+                places = known.searchsorted(keys)
+                new = known[places.clip(max=len(known) - 1)] != keys
+                known = np.insert(known, places[new], keys[new])
+                found.append(keys[new])
+                if len(known) > budget:
+                    raise TooLargeToSolve(
+                        f"{self._name} has more than {budget:,} positions, the budget for solving it; "
+                        "a larger one: solver_for(rules, budget=...)"
+                    )
+                progress(task, len(known), budget)
+            frontier = np.concatenate(found)
+        progress(task, len(known), len(known))
         return known, packing
 
-    def _link(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    def _link(self, progress: Progress) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         """Return the values known so far and ``[A, n]`` where each move leads.
 
         Games that go on have the value 0. Illegal moves lead past the last position, to a value worse than any.
@@ -108,22 +111,21 @@ class ExhaustiveSolver(Solver):
         values = np.zeros(count + 1, np.int8)
         values[count] = -ILLEGAL
         first = 0
-        with Progress(f"Linking positions of {self._name}", count) as progress:
-            for position in self._batches(self._packing.unpack(self._keys)):
-                rows, actions, reached = self._moves(position)
-                successors[actions, first + rows] = self._keys.searchsorted(self._packing.pack(reached))
-                over = self.rules.over(position)
-                values[first : first + len(over)] = np.where(over, self.rules.value(position), 0)
-                first += len(over)
-                progress.advance(len(over))
+        for position in self._batches(self._packing.unpack(self._keys)):
+            rows, actions, reached = self._moves(position)
+            successors[actions, first + rows] = self._keys.searchsorted(self._packing.pack(reached))
+            over = self.rules.over(position)
+            values[first : first + len(over)] = np.where(over, self.rules.value(position), 0)
+            first += len(over)
+            progress(f"linking positions of {self._name}", first, count)
         return values, successors
 
-    def _moves(self, position: Position) -> tuple[NDArray[np.intp], NDArray[np.intp], Columns]:
+    def _moves(self, position: PositionT) -> tuple[NDArray[np.intp], NDArray[np.intp], Columns]:
         """Return all legal moves: the row each starts from, its action and the position it reaches."""
         rows, actions = np.nonzero(self.rules.legal(position))
         return rows, actions, self._fields.split(self.rules.play(take_rows(position, rows), actions))
 
-    def _batches(self, columns: Columns) -> Iterator[Position]:
+    def _batches(self, columns: Columns) -> Iterator[PositionT]:
         """Yield the positions in order, a batch at a time."""
         step = max(1, MOVES_AT_ONCE // len(self.rules.numbers))
         for first in range(0, len(columns[0]), step):
@@ -131,10 +133,10 @@ class ExhaustiveSolver(Solver):
 
 
 def _spread_backwards(values: NDArray[np.int8], successors: NDArray[np.int32]) -> NDArray[np.int16]:
-    """Fill in the values of all games that go on, and return in which sweep over them each was decided, else 0.
+    """Fill in the values of all games that go on, and return their depth to win, 0 where nobody can force one.
 
-    A position is won once a move leads to a lost one, and lost once all moves lead to won ones; the k-th sweep
-    decides what can be decided in k plies. What stays undecided is a draw, whether by the rules or by going in circles.
+    A position is won once a move leads to a lost one, and lost once all moves lead to won ones; the k-th sweep decides
+    what can be decided in k plies. What stays undecided is a draw, whether by the rules or by going in circles.
     """
     undecided = np.flatnonzero(successors.min(0, initial=len(values)) < len(values) - 1)
     successors = successors[:, undecided]

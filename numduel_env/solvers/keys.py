@@ -6,28 +6,28 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.rules import Position
+from numduel_env.batch import PositionT
 
 WORD = 48
-"""So many bools are packed into one integer."""
+"""Bools that are packed into one integer."""
 
 Columns = list[NDArray[np.int64]]
 """A batch of positions as integers, the first the most significant."""
 
 Keys = NDArray[Any]
-"""A batch of positions as one sortable value each."""
+"""A batch of positions as one sortable value each: an int64, or a byte string where that is too small."""
 
 
-class Fields:
+class Fields(Generic[PositionT]):
     """Splits the fields of a position into columns of integers, and joins them again."""
 
-    def __init__(self, one: Position) -> None:
-        """Learn from a batch of one position, of shape (1,)."""
+    def __init__(self, one: PositionT) -> None:
+        """Take the shapes and dtypes of the fields from a batch of one position, of shape (1,)."""
         self._make = one._make
         self._shapes = [field.shape[1:] for field in one]
         self._dtypes = [field.dtype for field in one]
@@ -35,11 +35,11 @@ class Fields:
             if field.dtype.kind not in "biu":
                 raise TypeError(f"positions must be made of bools and integers, but {name} is {field.dtype}")
 
-    def batch_shape(self, position: Position) -> tuple[int, ...]:
+    def batch_shape(self, position: PositionT) -> tuple[int, ...]:
         shape: tuple[int, ...] = np.shape(position[0])
         return shape[: len(shape) - len(self._shapes[0])]
 
-    def split(self, position: Position) -> Columns:
+    def split(self, position: PositionT) -> Columns:
         columns: Columns = []
         for field, shape, dtype in zip(position, self._shapes, self._dtypes):
             flat = np.reshape(field, (-1, *(shape or (1,))))
@@ -51,7 +51,7 @@ class Fields:
                 columns.extend(flat.T.astype(np.int64))
         return columns
 
-    def join(self, columns: Columns) -> Position:
+    def join(self, columns: Columns) -> PositionT:
         fields = []
         left = iter(columns)
         for shape, dtype in zip(self._shapes, self._dtypes):

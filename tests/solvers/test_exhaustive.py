@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from numduel_env.batch import take_rows
 from numduel_env.games import GAMES
 from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.sieve import Sieve
-from numduel_env.rules import Rules, take_rows
+from numduel_env.rules import Rules
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
 from numduel_env.solvers.solver import ILLEGAL, TooLargeToSolve
 
@@ -47,7 +48,7 @@ def openings(rules, solver, value):
 
 
 def assert_consistent(rules, solver):
-    """Every position is worth the best of its moves, and every move what the position after it is worth."""
+    """The value of a position is that of its best move, the value of a move that of the position after it."""
     position = solver.positions
     values, action_values = solver.value(position), solver.action_values(position)
     legal = rules.legal(position)
@@ -124,12 +125,20 @@ def test_refilled_sum_is_decided_everywhere():
     order = np.argsort(codes["here"])
     reached = order[np.searchsorted(codes["here"], codes["later"], sorter=order)]
     moves = legal.sum(-1)
+    # The moves of a position stand side by side, so that those of all positions are judged at once.
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+
+    def any_move(flags):
+        answer = np.zeros(len(moves), bool)
+        answer[rows[starts]] = np.logical_or.reduceat(flags, starts)
+        return answer
+
     proven = np.where(moves == 0, rules.value(position), 0)
     plies = 0
     while (proven == 0).any():
         plies += 1
-        to_lost = np.bincount(rows, proven[reached] == -1, len(moves)) > 0
-        all_to_won = np.bincount(rows, proven[reached] == 1, len(moves)) == moves
+        to_lost = any_move(proven[reached] == -1)
+        all_to_won = ~any_move(proven[reached] != 1)
         proven = np.where(moves == 0, proven, np.where(to_lost, 1, np.where(all_to_won, -1, 0)))
         assert plies <= 28
     assert plies == solver.longest == 28
