@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # RLlib pins gymnasium 1.2: there the faces must keep their contracts, too.
-ON_GYMNASIUM_1_2 := tests/envs/test_faces.py tests/envs/test_checkers.py tests/envs/test_bad_input.py tests/games/test_sixth_game.py
+ON_GYMNASIUM_1_2 := tests/envs/test_envs.py tests/envs/test_checkers.py tests/envs/test_bad_input.py tests/games/test_sixth_game.py
 
 .PHONY: train test test-slow test-interop lint benchmark clean
 

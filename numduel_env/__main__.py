@@ -1,82 +1,102 @@
-"""``python -m numduel_env``: what there is to play, and how to play it perfectly."""
+"""What there is to play, how to play it perfectly, and how good agents are: `numduel`, or `python -m numduel_env`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from numduel_env.batch import Position
-from numduel_env.cli import add_parameter_flags, chosen_game, politely
-from numduel_env.duels import Duel
-from numduel_env.games import GAMES, GameSpec
-from numduel_env.solvers import Solver, SolverPolicy, TooLargeToSolve, solver_for
+from numduel_env.agent import SolverAgent
+from numduel_env.batch import Position, batch_of_one
+from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game, progress_bar, run_program
+from numduel_env.duel import Duel, replay
+from numduel_env.evaluation import program as evaluation
+from numduel_env.games import GAMES, GameSpec, Params
+from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
+from numduel_env.storage import to_json
 from numduel_env.text import listed, player
 
 OUTCOMES = {1: "wins", 0: "draws", -1: "loses"}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m numduel_env", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("games", help="list the games: ids, parameters, who wins and with which openings")
-    solve = commands.add_parser("solve", help="say who wins a position, and by which moves")
-    solve.add_argument("game", help="a game's name, as listed by `games`")
-    solve.add_argument("--moves", default="", help="the numbers played so far, such as 5,17 (default: none)")
-    solve.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    solve.add_argument("--budget", type=int, help="how large a table may be built before the game is refused")
-    add_parameter_flags(solve)
-    args = parser.parse_args(arguments)
-    try:
-        if args.command == "games":
-            list_games()
-        else:
-            solve_position(solve, args)
-    except TooLargeToSolve as too_large:
-        print(f"{parser.prog}: {too_large}", file=sys.stderr)
-        return 1
-    return 0
+@dataclass(frozen=True)
+class Solution:
+    """What perfect play makes of a position, in numbers (not actions); values are those to the player to move."""
+
+    game: str
+    params: Params
+    moves: list[int]
+    to_move: int
+    value: int
+    best: list[int]
+    action_values: dict[str, int]
+
+    @classmethod
+    def of(cls, spec: GameSpec, params: Params, solver: Solver, duel: Duel[Any]) -> Solution:
+        """Return the solution of the position in which a duel stands."""
+        numbers, seat = duel.rules.numbers.tolist(), duel.seat
+        values, best, value = {}, [], duel.payoff[seat]
+        if not duel.finished:
+            action_values = solver.action_values(duel.position)
+            value = int(action_values.max())
+            values = {str(numbers[action]): int(action_values[action]) for action in duel.legal.nonzero()[0]}
+            best = duel.rules.numbers[action_values == value].tolist()
+        return cls(spec.name, {**spec.params, **params}, duel.moves, seat, value, best, values)
+
+    def verdict(self) -> str:
+        """Return who wins."""
+        if self.action_values:
+            return f"{player(self.to_move)} to move {OUTCOMES[self.value]}"
+        winner = self.to_move if self.value > 0 else 1 - self.to_move
+        return "the game is over: " + (f"{player(winner)} wins" if self.value else "nobody wins")
+
+    def best_moves(self) -> str:
+        """Return the moves that keep the value."""
+        if self.value < 0:
+            return "every move loses"
+        return f"{'winning' if self.value else 'drawing'} moves: {listed(self.best)}"
 
 
 def list_games() -> None:
     """Print the games with their ids, parameters and what perfect play makes of them."""
     for spec in GAMES.values():
         rules = spec.make_rules()
-        solution = solved(spec, {}, solver_for(rules), Duel(rules))
+        with progress_bar() as progress:
+            solution = Solution.of(spec, {}, solver_for(rules, progress=progress), Duel(rules))
         params = ", ".join(f"{name}={value}" for name, value in spec.params.items())
         print(f"{spec.name} ({spec.title}): {len(rules.numbers)} numbers, {params}")
         print(f"  Gymnasium   {spec.gymnasium_id}")
         print(f"  PettingZoo  {spec.pettingzoo_id}")
-        print(f"  perfect     {verdict(solution)}; {best_moves(solution)}")
+        print(f"  perfect     {solution.verdict()}; {solution.best_moves()}")
 
 
-def solve_position(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+def solve(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Print what perfect play makes of a position."""
-    spec, params = chosen_game(parser, args)
+    spec, params, rules = chosen_game(parser, args)
     if args.budget is not None and args.budget < 1:
         parser.error(f"--budget must be at least 1, not {args.budget}")
-    rules = spec.make_rules(**params)
     try:
-        duel = spec.replay(rules, parsed_moves(args.moves))
+        duel = replay(spec, rules, parsed_moves(args.moves))
     except ValueError as wrong:
         parser.error(f"--moves {args.moves}: {wrong}")
-    solver = solver_for(rules, args.budget)
-    solution = solved(spec, params, solver, duel)
+    with progress_bar() as progress:
+        solver = solver_for(rules, args.budget, progress)
+    solution = Solution.of(spec, params, solver, duel)
     if args.json:
-        print(json.dumps(solution))
+        print(to_json(solution).decode(), end="")
         return
-    print(verdict(solution))
+    print(solution.verdict())
     if duel.finished:
         return
-    print(best_moves(solution))
+    print(solution.best_moves())
     for value, outcome in OUTCOMES.items():
-        moves = [number for number, worth in solution["action_values"].items() if worth == value]
+        moves = [int(number) for number, its_value in solution.action_values.items() if its_value == value]
         print(f"{outcome:>6}: {listed(moves, '(none)')}")
     print(f"line: {listed(principal_line(solver, duel))}")
 
@@ -91,55 +111,18 @@ def parsed_moves(text: str) -> list[int]:
     return moves
 
 
-def solved(spec: GameSpec, params: dict[str, Any], solver: Solver, duel: Duel) -> dict[str, Any]:
-    """Return what perfect play makes of a position, in numbers (not actions)."""
-    numbers, seat = duel.rules.numbers.tolist(), duel.seat
-    values, best = {}, []
-    value = duel.payoff[seat]
-    if not duel.finished:
-        worths, keeps = solver.action_values(duel.position), solver.best(duel.position)
-        values = {str(numbers[action]): int(worths[action]) for action in duel.legal.nonzero()[0]}
-        best = [number for number, kept in zip(numbers, keeps) if kept]
-        value = int(solver.value(duel.position))
-    return {
-        "game": spec.name,
-        "params": {**spec.params, **params},
-        "moves": duel.moves,
-        "to_move": seat,
-        "value": value,
-        "best": best,
-        "action_values": values,
-    }
-
-
-def verdict(solution: dict[str, Any]) -> str:
-    """Return who wins."""
-    mover, value = solution["to_move"], solution["value"]
-    if not solution["action_values"]:
-        return "the game is over: " + (
-            "nobody wins" if not value else f"{player(mover if value > 0 else 1 - mover)} wins"
-        )
-    return f"{player(mover)} to move {OUTCOMES[value]}"
-
-
-def best_moves(solution: dict[str, Any]) -> str:
-    """Return the moves that keep the value."""
-    if solution["value"] < 0:
-        return "every move loses"
-    return f"{'winning' if solution['value'] else 'drawing'} moves: {listed(solution['best'])}"
-
-
-def principal_line(solver: Solver, duel: Duel) -> list[int]:
+def principal_line(solver: Solver, duel: Duel[Any]) -> list[int]:
     """Return the numbers that both sides would play from here.
 
     Each sets the other the harder problem; where positions can come again, the winner takes the shortest way and the
     loser the longest. A game that nobody can win is left where it would go in circles.
     """
-    policy, line = SolverPolicy(solver), Duel(duel.rules, duel.actions)
+    agent, line = SolverAgent(duel.rules, solver), Duel(duel.rules, duel.actions)
     seen = set()
-    while not line.finished and _identity(line.position) not in seen:
-        seen.add(_identity(line.position))
-        choices = np.flatnonzero(policy.preferred(line.position))
+    while not line.finished and _key(line.position) not in seen:
+        seen.add(_key(line.position))
+        (preferred,) = agent.preferred(batch_of_one(line.position), line.legal[None])
+        choices = np.flatnonzero(preferred)
         value = int(solver.value(line.position))
         if isinstance(solver, ExhaustiveSolver) and value:
             best = np.flatnonzero(solver.best(line.position))
@@ -149,9 +132,49 @@ def principal_line(solver: Solver, duel: Duel) -> list[int]:
     return line.moves[len(duel.actions) :]
 
 
-def _identity(position: Position) -> bytes:
+def _key(position: Position) -> bytes:
     return b"".join(np.asarray(field).tobytes() for field in position)
 
 
+def make_parser() -> tuple[OneLineParser, dict[str, argparse.ArgumentParser]]:
+    """Return the command line's parser, and those of its commands."""
+    parser = OneLineParser(prog="numduel", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    games = commands.add_parser("games", help="list the games: ids, parameters, who wins and with which openings")
+    solving = commands.add_parser("solve", help="say who wins a position, and by which moves")
+    solving.add_argument("game", help="a game's name, as listed by `games`")
+    solving.add_argument("--moves", default="", help="the numbers played so far, such as 5,17 (default: none)")
+    solving.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    solving.add_argument("--budget", type=int, help="how large a table may be built before the game is refused")
+    add_parameter_flags(solving)
+    evaluating = commands.add_parser(
+        "evaluate", help="play agents against each other, every move graded", description=evaluation.__doc__
+    )
+    evaluation.add_arguments(evaluating)
+    return parser, {"games": games, "solve": solving, "evaluate": evaluating}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code."""
+    parser, commands = make_parser()
+    args = parser.parse_args(arguments)
+    try:
+        if args.command == "games":
+            list_games()
+        elif args.command == "solve":
+            solve(commands["solve"], args)
+        else:
+            return evaluation.run(commands["evaluate"], args, [parser.prog, *arguments])
+    except TooLargeToSolve as too_large:
+        print(f"{parser.prog}: {too_large}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; ``arguments`` are those of the command line unless others are given."""
+    return run_program(lambda: run(sys.argv[1:] if arguments is None else arguments))
+
+
 if __name__ == "__main__":
-    raise SystemExit(politely(main))
+    raise SystemExit(main())

@@ -180,13 +180,17 @@ def as_player(agent: Agent) -> Player:
 
 
 class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is
-    """An answer that is not one action for each position; the message completes "the agent ..."."""
+    """An answer that is not one action for each position; ``reason`` completes "the agent ..."."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the agent {reason}")
+        self.reason = reason
 
 
 def ask(
     agent: Agent, position: PositionT, legal: BoolArray, rows: NDArray[np.intp], generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return an agent's actions in ``rows`` of a batch; raises ``BadAnswer`` unless they are integers, one for each row.
+    """Return an agent's actions in ``rows`` of a batch, or raise ``BadAnswer`` unless it is an integer for each.
 
     This is the only door through which an agent sees a game. What it gets are copies: it can write into them, but
     never change the game. Whether the actions exist and are legal is for the caller to see.

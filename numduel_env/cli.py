@@ -72,22 +72,23 @@ def progress_bar() -> Iterator[Progress]:
     """Draw what a library reports as bars on standard error, one after another; quick tasks and pipes show none."""
     from tqdm import tqdm
 
-    bar: Any = None
+    bars: dict[str, Any] = {}
 
     def show(task: str, done: int, total: int, /) -> None:
-        nonlocal bar
-        if bar is None or bar.desc != f"{task}: ":
-            if bar is not None:
-                bar.close()
-            bar = tqdm(desc=task, total=total, leave=False, disable=None, delay=1)
-        bar.total = total
-        bar.update(done - bar.n)
+        if task not in bars:
+            close_all()
+            bars[task] = tqdm(desc=task, total=total, leave=False, disable=None, delay=1)
+        bars[task].update(done - bars[task].n)
+
+    def close_all() -> None:
+        for bar in bars.values():
+            bar.close()
+        bars.clear()
 
     try:
         yield show
     finally:
-        if bar is not None:
-            bar.close()
+        close_all()
 
 
 def run_program(program: Callable[[], int]) -> int:

@@ -16,6 +16,8 @@ from numduel_env.games import GameSpec
 
 SEATS = ("player_0", "player_1")
 
+SET_BY_RESET = {"agents", "num_agents", "agent_selection", "rewards", "terminations", "truncations", "infos"}
+
 # Held as dtype objects: NumPy looks up a scalar type anew on every call.
 MASK = np.dtype(np.int8)
 
@@ -61,7 +63,12 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         self.action_spaces = {seat: self._make_action_space() for seat in SEATS}
         self._no_move = np.zeros(self.action_count, np.int8)
         self._duel: Duel[Any] | None = None
-        self.agents = list(SEATS)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise for what is missing; before reset() in the words of PettingZoo's own environments."""
+        if name in SET_BY_RESET:
+            raise AttributeError(f"{name} cannot be accessed before reset")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def duel(self) -> Duel[Any]:

@@ -9,9 +9,11 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
+from numduel_env.agent import Agent, AgentLike, make_agent
 from numduel_env.duel import Duel, replay
 from numduel_env.games import GameSpec, find_game
 from numduel_env.observation import Observer
+from numduel_env.solvers import TooLargeToSolve
 
 RENDER_MODES = ["human", "ansi", "rgb_array"]
 ILLEGAL = ("lose", "raise")
@@ -44,6 +46,14 @@ class EnvBase:
         self.render_mode = render_mode
         self.illegal = illegal
         self.action_count = len(self.rules.numbers)
+
+    def _make_opponent(self, opponent: AgentLike) -> Agent:
+        try:
+            return make_agent(opponent, self.rules)
+        except TooLargeToSolve:
+            raise
+        except ValueError as wrong:
+            raise ValueError(f"opponent: {wrong}") from wrong
 
     def _make_observation_box(self) -> Box:
         return Box(0.0, 1.0, (self.observer.size,), np.float32)

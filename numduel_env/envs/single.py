@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from numduel_env.agent import AgentLike, as_player, make_agent
+from numduel_env.agent import AgentLike, as_player
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel
 from numduel_env.envs.base import RENDER_MODES, EnvBase, Info, SeatDraw
@@ -20,8 +20,8 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
     """A game as the learner sees it; rewards are always the learner's own.
 
     ``opponent`` is an agent by name, an agent itself, or a factory that is called with the rules. ``seat`` is
-    ``"first"``, ``"second"`` or ``"random"`` (drawn anew by every reset). ``info`` holds ``action_mask`` (int8), the learner's ``seat``, whether the game is
-    ``over``, and whether an ``illegal`` action ended it.
+    ``"first"``, ``"second"`` or ``"random"`` (drawn anew by every reset). ``info`` holds ``action_mask`` (int8), the
+    learner's ``seat``, whether the game is ``over``, and whether an ``illegal`` action ended it.
 
     The opponent may end the game before the learner's first move. Then ``reset`` returns the finished position with an
     all-zero mask and ``info["over"]`` True, and the next ``step`` ignores its action and returns the reward.
@@ -41,7 +41,7 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
         **params: Any,
     ) -> None:
         self._set_up(game, render_mode, illegal, lookahead, params)
-        self.opponent = make_agent(opponent, self.rules)
+        self.opponent = self._make_opponent(opponent)
         self._opponent = as_player(self.opponent)
         self._draw_seats = SeatDraw(seat)
         self.observation_space = self._make_observation_box()

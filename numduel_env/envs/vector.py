@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from numduel_env.agent import AgentLike, ask, make_agent
+from numduel_env.agent import AgentLike, ask
 from numduel_env.batch import BoolArray, take_rows
 from numduel_env.duel import Duel
 from numduel_env.duels import Duels
@@ -69,7 +69,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             raise ValueError(f"random_openings must be a share from 0 to 1, not {random_openings!r}")
         self.random_openings = float(random_openings)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
-        self.opponent = None if opponent == "self" else make_agent(opponent, self.rules)
+        self.opponent = None if opponent == "self" else self._make_opponent(opponent)
         self._draw_seats = SeatDraw(seat)
         self.single_observation_space = self._make_observation_box()
         self.single_action_space = self._make_action_space()
@@ -93,7 +93,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self._has_reset = False
         self._begin(rows, start)
         self._has_reset = True
-        return self._observations(), self._infos()
+        return self.observe(), self._infos()
 
     def _rows_to_reset(self, mask: Any) -> Rows:
         if mask is None:
@@ -133,7 +133,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             self._waiting = ended
             self._begin(np.flatnonzero(waiting))
         self._has_reset = True
-        return self._observations(), reward.astype(np.float64), terminated, truncated, self._infos() | final
+        return self.observe(), reward.astype(np.float64), terminated, truncated, self._infos() | final
 
     def _checked_actions(self, actions: Any, count: int, whose: str) -> NDArray[np.int64]:
         """Return a batch of actions, or raise before anything changes."""
@@ -192,8 +192,8 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             "illegal": self.duels.illegal & ended,
             "over": ended.copy(),
         }
-        observations = np.zeros((self.num_envs, self.observer.size), np.float32)
-        observations[rows] = self._observations(rows)
+        observations = np.zeros(self.observation_space.shape or (), np.float32)
+        observations[rows] = self.observe(rows)
         return labelled({"final_obs": observations, "final_info": labelled(info, ended)}, ended)
 
     def _learner_seats(self) -> NDArray[np.int64]:
@@ -209,8 +209,11 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         }
         return labelled(info, np.ones(self.num_envs, bool))
 
-    def _observations(self, rows: Rows | None = None) -> NDArray[np.float32]:
-        """Return what the learners (in self-play: the movers) observe in all rows, or in ``rows`` that are finished."""
+    def observe(self, rows: Rows | None = None) -> NDArray[np.float32]:
+        """Return what the learners (in self-play: the movers) observe in all rows, or in ``rows`` that are finished.
+
+        A subclass that observes something else overrides this and ``_make_observation_box``.
+        """
         position = self.duels.position if rows is None else take_rows(self.duels.position, rows)
         legal = self.duels.legal if rows is None and self.observer.lookahead else None
         observations = self.observer(position, legal, (self.num_envs if rows is None else len(rows),))

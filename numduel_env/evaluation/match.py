@@ -300,7 +300,7 @@ def legal_answers(
 
 
 def _reason(wrong: Exception) -> str:
-    return str(wrong) if isinstance(wrong, BadAnswer) else shortened(f"raised {type(wrong).__name__}: {wrong}")
+    return wrong.reason if isinstance(wrong, BadAnswer) else shortened(f"raised {type(wrong).__name__}: {wrong}")
 
 
 def _joined(blocks: Sequence[Match]) -> Match:

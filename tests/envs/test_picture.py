@@ -16,7 +16,7 @@ def shown(game, moves, **params):
     environment = numduel_env.env(game, **params)
     environment.reset(options={"moves": moves})
     numbers = environment.rules.numbers.tolist()
-    return {look: [n for n, each in zip(numbers, looks(environment._duel)) if each == look] for look in LOOKS}
+    return {look: [n for n, each in zip(numbers, looks(environment.duel)) if each == look] for look in LOOKS}
 
 
 def test_looks():
@@ -39,7 +39,7 @@ def test_a_win_takes_only_the_number_chosen():
     environment.reset()
     environment.step(8)
     assert environment.rewards["player_0"] == 1
-    assert looks(environment._duel).count("just taken") == 1
+    assert looks(environment.duel).count("just taken") == 1
 
 
 @each_variant

@@ -82,7 +82,7 @@ def record_lines(record: Record) -> Iterator[str]:
     yield f"numbers: {digits(numbers)}"
     yield f"observation: {environment.observer.layout}"
     for ply in range(environment.rules.max_plies + 1):
-        duel = environment._duel
+        duel = environment.duel
         assert duel is not None
         yield ""
         yield f"# State {ply}"

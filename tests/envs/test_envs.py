@@ -1,4 +1,4 @@
-"""What each face promises beyond the frameworks' own checkers."""
+"""What each environment promises beyond the frameworks' own checkers."""
 
 from __future__ import annotations
 
@@ -8,38 +8,18 @@ from collections import Counter
 
 import gymnasium
 import numpy as np
+import pettingzoo
 import pytest
 from gymnasium.vector import AutoresetMode
 
 import numduel_env
 from numduel_env import GAMES, random_legal
-from numduel_env.duels import Duel
+from numduel_env.duel import Duel
 from numduel_env.evaluation.exploitability import random_positions
-from numduel_env.rules import Rules
+from tests.support.agents import Editor, Fixed, LastMover, Lowest, MaskEditor
 from tests.support.variants import each_game, each_game_with_illegal_moves, each_variant
 
 PLAYERS = ("player_0", "player_1")
-
-
-class Lowest:
-    """A deterministic opponent: always the smallest legal number."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-
-    def choose(self, position, generator):
-        return self.rules.legal(position).argmax(-1)
-
-
-class Fixed:
-    """An opponent that plays one number whenever it may, and else the smallest legal one."""
-
-    def __init__(self, rules: Rules, number: int) -> None:
-        self.rules, self.action = rules, int(np.flatnonzero(rules.numbers == number)[0])
-
-    def choose(self, position, generator):
-        legal = self.rules.legal(position)
-        return np.where(legal[..., self.action], self.action, legal.argmax(-1))
 
 
 def make(game, params, **options):
@@ -205,7 +185,7 @@ def test_vector_rows_that_are_over_early_report_with_the_next_step(mode):
 
 @each_game
 def test_a_loss_on_the_opponents_ply_arrives_in_the_same_step(game, params):
-    """Every episode's rewards sum to the game's worth to the learner, wherever it ends."""
+    """Every episode's rewards sum to the learner's payoff, wherever it ends."""
     environment = make(game, params, seat="random")
     generator = np.random.default_rng(0)
     ends = set()
@@ -215,7 +195,7 @@ def test_a_loss_on_the_opponents_ply_arrives_in_the_same_step(game, params):
         while not ended:
             _, reward, terminated, truncated, info = environment.step(int(random_legal(info["action_mask"], generator)))
             total, ended = total + reward, terminated or truncated
-        duel = environment.unwrapped._duel
+        duel = environment.unwrapped.duel
         assert total == duel.payoff[info["seat"]]
         ends.add((total, duel.seat == info["seat"]))
     assert {total for total, _ in ends} >= {-1.0, 1.0}
@@ -281,14 +261,14 @@ def test_one_row_equals_the_single_environment_under_a_random_opponent(game, par
 def test_same_step_and_next_step_tell_of_the_same_games(game, params):
     """With a deterministic opponent and learner, the two modes differ only in when a new game is shown."""
     rules = GAMES[game].make_rules(**params)
-    tales = {}
+    historys = {}
     for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP):
         environment = make_vec(game, params, num_envs=2, seat="first", opponent=Lowest(rules), autoreset_mode=mode)
         assert environment.metadata["autoreset_mode"] is mode
         observations, infos = environment.reset(seed=0)
         generator = np.random.default_rng(4)
-        tale, fresh = [], False
-        while len(tale) < 30:
+        history, fresh = [], False
+        while len(history) < 30:
             actions = (
                 random_legal(infos["action_mask"][:1], generator).repeat(2) if not fresh else np.zeros(2, np.int64)
             )
@@ -311,9 +291,9 @@ def test_same_step_and_next_step_tell_of_the_same_games(game, params):
                     assert not infos["final_info"]["action_mask"][0].any()
                     assert infos["final_info"]["over"].all() and not infos["over"].any()
                     assert infos["action_mask"][0].any()
-            tale.append((shown.tolist(), rewards[0], terminated[0], truncated[0]))
-        tales[mode] = tale
-    assert tales[AutoresetMode.SAME_STEP] == tales[AutoresetMode.NEXT_STEP]
+            history.append((shown.tolist(), rewards[0], terminated[0], truncated[0]))
+        historys[mode] = history
+    assert historys[AutoresetMode.SAME_STEP] == historys[AutoresetMode.NEXT_STEP]
 
 
 @each_variant
@@ -374,8 +354,8 @@ def test_an_illegal_action_loses_zero_sum_and_info_says_so(game, params):
     assert environment.terminations == {"player_0": True, "player_1": True}
     assert environment.truncations == {"player_0": False, "player_1": False}
     assert environment.infos["player_1"]["illegal"] is True and "illegal" not in environment.infos["player_0"]
-    assert environment._duel.moves == [first]
-    assert "illegal move" in GAMES[game].wording.ending(environment._duel)
+    assert environment.duel.moves == [first]
+    assert "illegal move" in GAMES[game].wording.ending(environment.duel)
 
     single = make(game, params, seat="second")
     single.reset(seed=0, options={"moves": [first]})
@@ -394,8 +374,8 @@ def test_an_illegal_action_loses_zero_sum_and_info_says_so(game, params):
 @each_game_with_illegal_moves
 def test_an_opponents_illegal_action_wins_for_the_learner(game, params):
     class Stubborn:
-        def choose(self, position, generator):
-            return np.zeros(np.shape(position[0])[:-1], int)
+        def choose(self, position, legal, generator):
+            return np.zeros(len(legal), int)
 
     single = make(game, params, seat="first", opponent=Stubborn())
     single.reset(seed=0)
@@ -405,6 +385,66 @@ def test_an_opponents_illegal_action_wins_for_the_learner(game, params):
     vector.reset(seed=0)
     _, rewards, terminated, _, infos = vector.step(np.zeros(2, int))
     assert rewards.tolist() == [1, 1] and terminated.all() and infos["illegal"].all()
+
+
+@pytest.mark.parametrize("agent", [Editor, LastMover])
+@each_game
+def test_an_agent_that_writes_into_what_it_is_given_changes_no_game(game, params, agent):
+    """What it plays is the smallest legal number, and so are the games."""
+    for seat in ("first", "second"):
+        shown = [
+            rollout_single(make(game, params, seat=seat, opponent=opponent), lambda mask: int(mask.argmax()), 0, 25)
+            for opponent in (Lowest, agent)
+        ]
+        np.testing.assert_equal(*shown)
+        vectors = [make_vec(game, params, num_envs=3, seat=seat, opponent=opponent) for opponent in (Lowest, agent)]
+        starts = [vector.reset(seed=0) for vector in vectors]
+        np.testing.assert_equal(*starts)
+        actions = starts[0][1]["action_mask"].argmax(-1)
+        for _ in range(25):
+            one, other = (vector.step(actions) for vector in vectors)
+            np.testing.assert_equal(one, other)
+            actions = one[4]["action_mask"].argmax(-1)
+
+
+@each_game
+def test_an_agent_that_edits_its_mask_removes_no_number(game, params):
+    rules = GAMES[game].make_rules()
+    single = make(game, params, seat="second", opponent=MaskEditor)
+    single.reset(seed=0)
+    duel = single.unwrapped.duel
+    np.testing.assert_equal(duel.position, Duel(rules, duel.actions).position)
+    np.testing.assert_array_equal(duel.legal, Duel(rules, duel.actions).legal)
+    np.testing.assert_array_equal(rules.start[1], rules.legal(rules.initial()))
+    vector = make_vec(game, params, num_envs=2, seat="second", opponent=MaskEditor)
+    _, infos = vector.reset(seed=0)
+    np.testing.assert_array_equal(infos["action_mask"], [duel.legal] * 2)
+
+
+def test_an_opponent_is_a_name_an_agent_a_player_or_a_factory():
+    rules = GAMES["divider-duel"].make_rules()
+    for opponent in ("tests.support.agents:Lowest", Lowest(rules), Lowest, LastMover(rules), LastMover):
+        single = make("divider-duel", {}, seat="second", opponent=opponent)
+        single.reset(seed=0)
+        assert single.unwrapped.duel.moves == [2]
+        vector = make_vec("divider-duel", {}, num_envs=2, seat="second", opponent=opponent)
+        assert (vector.reset(seed=0)[1]["action_mask"][:, 0] == 0).all()
+    for name in ("random", "greedy", "solver"):
+        make("divider-duel", {}, seat="second", opponent=name).reset(seed=0)
+
+
+@pytest.mark.parametrize("name", ["agents", "num_agents", "agent_selection", "rewards", "infos", "nonsense"])
+def test_before_reset_attributes_are_as_those_of_pettingzoos_own(name):
+    errors = []
+    for environment in (numduel_env.env("divider-duel"), pettingzoo.make("aec", "classic/tictactoe_v3")):
+        with pytest.raises(AttributeError) as error:
+            getattr(environment, name)
+        errors.append(str(error.value))
+    if name == "nonsense":
+        assert "has no attribute 'nonsense'" in errors[0]
+    else:
+        assert errors[0] == errors[1] == f"{name} cannot be accessed before reset"
+    copy.deepcopy(numduel_env.env("divider-duel")).reset()
 
 
 @each_variant
@@ -419,7 +459,7 @@ def test_lookahead_appends_the_outlook_of_every_move(game, params):
         size = plain.observer.size
         np.testing.assert_array_equal(further["observation"][:size], seen["observation"])
         outlooks = further["observation"][size:].reshape(len(rules.numbers), -1)
-        duel = ahead._duel
+        duel = ahead.duel
         for action, legal in enumerate(duel.legal):
             expected = rules.outlook(rules.play(duel.position, action)) if legal else 0
             np.testing.assert_allclose(outlooks[action], expected, rtol=1e-6)
