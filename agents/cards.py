@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import msgspec
@@ -172,5 +172,5 @@ class Card:
     observation: ObservationCard
     training: TrainingCard | None = None
     evaluation: Evaluation | None = None
-    files: dict[str, File] = msgspec.field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
     schema: int = SCHEMA

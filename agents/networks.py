@@ -1,7 +1,7 @@
 """The networks of trained agents, in plain NumPy.
 
 ``observe(position, legal)`` returns all that a network takes in of a batch of positions with one axis; ``logits`` and
-``evaluate`` take such an observation. So many networks of one kind can be asked about positions that were observed once.
+``evaluate`` take such an observation, so that many networks can be asked about positions that were observed once.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class FlatNetwork:
 
 
 class Afterstates(NamedTuple):
-    """The legal moves ``[N, A]`` of a batch of positions, and the features of their afterstates, in the mask's order."""
+    """The legal moves ``[N, A]`` of a batch of positions, and their afterstates' features, in the mask's order."""
 
     legal: BoolArray
     features: Floats
@@ -141,7 +141,7 @@ class AfterstateNetwork:
 
 
 def scattered(values: Floats, legal: BoolArray, otherwise: float) -> Floats:
-    """Return ``[N, A]``: the values of the legal moves, in the mask's order, at their places, ``otherwise`` elsewhere."""
+    """Return ``[N, A]``: the legal moves' ``values``, given in the mask's order, and ``otherwise`` elsewhere."""
     everywhere = np.full(legal.shape, otherwise, np.float32)
     everywhere[legal] = values
     return everywhere

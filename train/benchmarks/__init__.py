@@ -1,0 +1,1 @@
+"""The sections of the benchmark, and how they are timed and printed."""

@@ -1,0 +1,1 @@
+"""Learning by PPO of Ray RLlib: the algorithm's setup, and the folder of a run."""

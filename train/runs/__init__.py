@@ -1,0 +1,1 @@
+"""A training run, whoever learns: its task, its folder, its record, its grades and its final evaluation."""

@@ -1,94 +1,125 @@
-"""What is remembered of a run while it learns: its curve, and its best weights with their grade."""
+"""What is known of a run while it learns: its card, kept up to date, and its best weights."""
 
 from __future__ import annotations
 
-from typing import Any
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
 
-from agents.checkpoint import BadCheckpoint, Tensors
-from agents.learned import LearnedAgent
-from train.runs.grading import QUICK_DUELS, Grade, Grader, score_against
+import numpy as np
 
-LARGEST = 2**62
-"""No number on a card is beyond this."""
+from agents.cards import Card, CurvePoint, Evaluation, GameCard, Session, Settings, TrainingCard, TrainingProgress
+from agents.checkpoint import Tensors
+from agents.learned import Architecture, LearnedAgent
+from numduel_env.agent import RandomAgent
+from numduel_env.evaluation.match import Entrant
+from train.runs.evaluation import score_against
+from train.runs.grading import Grader
+from train.runs.task import ArgumentsT, Task
+
+QUICK_DUELS = 200
+"""Played against random for each point of the curve."""
 
 
 class Record:
-    """The curve and the best weights of a run; the ``curve`` and the ``grade`` on its ``card`` are kept up to date.
+    """The ``card`` of a run as it stands, and its ``best`` weights.
 
-    ``best`` are the weights with the fewest mistakes by the solver's grade, or without a solver the latest: to train on
+    The best are those with the fewest mistakes by the solver's grade, or without a solver the latest: further training
     may lose again what was learned.
     """
 
-    def __init__(self, card: dict[str, Any], grader: Grader | None, best: Tensors | None = None) -> None:
-        self.card, self.grader, self.best = card, grader, best
-        self.grade = Grade(**card["grade"]) if card["grade"] else None
+    def __init__(self, card: Card, grader: Grader | None) -> None:
+        self.card, self.grader = card, grader
+        self._best: Tensors | None = None
 
-    def add(self, weights: Tensors, agent: LearnedAgent, plies: int, seconds: float) -> dict[str, float]:
-        """Grade what has been learned so far, keep the weights if they are the best, and return what to show."""
-        against_random = sum(score_against("random", agent, QUICK_DUELS)) / 2
-        grade = self.grader.grade(agent, self.grade) if self.grader else None
-        if self.best is None or grade is None or self.grade is None or grade.matches(self.grade):
-            self.best, self.grade = weights, grade
-            self.card["grade"] = grade._asdict() if grade else None
-        kept = grade.kept if grade else None
-        self.card["curve"].append(
-            {"plies": plies, "seconds": round(seconds, 2), "random": against_random, "kept": kept}
-        )
-        return {"against random": against_random} | ({} if kept is None else {"kept": kept})
+    @property
+    def training(self) -> TrainingCard:
+        """The part of the card that learning changes."""
+        assert self.card.training is not None
+        return self.card.training
+
+    @property
+    def best(self) -> Tensors:
+        """The best weights so far; there are some once a point was added."""
+        assert self._best is not None
+        return self._best
+
+    def keep(self, weights: Tensors) -> None:
+        """Take these weights, which have the standing on the card, for the best so far."""
+        self._best = weights
 
     @property
     def perfect(self) -> bool:
         """Whether the best weights play perfectly."""
-        return self.grade is not None and self.grade.perfect
+        return self.training.standing is not None and self.training.standing.perfect
+
+    def add(self, weights: Tensors, agent: LearnedAgent, plies: int, seconds: float) -> CurvePoint:
+        """Grade what has been learned so far, keep the weights if they are the best, and return the new point."""
+        score = score_against(Entrant("random", RandomAgent(agent.rules)), agent, QUICK_DUELS)
+        best_so_far = self.training.standing
+        standing = self.grader.grade(agent, best_so_far) if self.grader else None
+        if self._best is None or standing is None or best_so_far is None or standing.at_least(best_so_far):
+            self._best = weights
+            self._update(replace(self.training, standing=standing))
+        kept = standing.sample.kept if standing else None
+        point = CurvePoint(plies, round(seconds, 2), (score.first + score.second) / 2, kept)
+        self._update(replace(self.training, curve=(*self.training.curve, point)))
+        return point
+
+    def advance(self, plies: int, seconds: float, *, finished: bool = False) -> None:
+        """Note how far the run has come."""
+        self._update(replace(self.training, progress=TrainingProgress(plies, round(seconds, 2), finished)))
+
+    def keep_state(self, name: str) -> None:
+        """Note under which name a framework keeps what learning goes on from."""
+        self._update(replace(self.training, state=name))
+
+    def conclude(self, evaluation: Evaluation) -> None:
+        """Note what the agent can do, in the end."""
+        self.card = replace(self.card, evaluation=evaluation)
+
+    def _update(self, training: TrainingCard) -> None:
+        self.card = replace(self.card, training=training)
 
 
-def history(before: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what a card says of progress, for a new run, or for one that goes on from the card ``before``."""
-    if before is None:
-        progress = {"plies": 0, "seconds": 0.0, "finished": False}
-        return {"progress": progress, "curve": [], "grade": None, "sessions": []}
-    return {part: before[part] for part in ("progress", "curve", "grade", "sessions")}
+def describe(point: CurvePoint) -> str:
+    """Return a point of the curve for the end of a progress bar."""
+    kept = "" if point.kept is None else f", kept {point.kept:.1%}"
+    return f"against random {point.against_random:.1%}{kept}"
 
 
-def check_record(card: dict[str, Any], place: Any) -> None:
-    """Raise ``BadCheckpoint`` unless what ``history`` takes from a card is what a run writes."""
+def begin_card(
+    task: Task[ArgumentsT],
+    program: str,
+    architecture: Architecture,
+    preset: Settings,
+    device: str,
+    packages: Sequence[str],
+) -> Card:
+    """Return the card of a run at the beginning of a session: of a new run, or of the one that goes on."""
+    before = task.before
+    progress = before.progress if before else TrainingProgress()
+    session = begin_session(progress.plies, task.arguments.seed, device, packages)
+    training = TrainingCard(
+        program=program,
+        arguments=asdict(task.arguments),
+        preset=preset,
+        progress=progress,
+        curve=before.curve if before else (),
+        standing=before.standing if before else None,
+        sessions=(*(before.sessions if before else ()), session),
+        state=before.state if before else None,
+    )
+    return Card(GameCard.of(task.spec, task.params), *architecture, training)
 
-    def number(value: Any, kinds: Any) -> bool:
-        return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
-    def share(value: Any) -> bool:
-        return number(value, int | float) and value <= 1
+def session_seed(seed: int, plies: int) -> int:
+    """Return the seed of the session that begins after ``plies``: a run that goes on draws other random numbers."""
+    return int(np.random.SeedSequence([seed, plies]).generate_state(1)[0] // 2)
 
-    def share_or_none(value: Any) -> bool:
-        return value is None or share(value)
 
-    progress, curve, grade = (card.get(part) for part in ("progress", "curve", "grade"))
-    fits = {
-        "progress": isinstance(progress, dict)
-        and number(progress.get("plies"), int)
-        and number(progress.get("seconds"), int | float)
-        and isinstance(progress.get("finished"), bool),
-        "curve": isinstance(curve, list)
-        and all(
-            isinstance(point, dict)
-            and number(point.get("plies"), int)
-            and share(point.get("random"))
-            and share_or_none(point.get("kept", ""))
-            for point in curve
-        ),
-        "grade": "grade" in card
-        and (
-            grade is None
-            or (
-                isinstance(grade, dict)
-                and set(grade) == set(Grade._fields)
-                and share_or_none(grade["kept"])
-                and number(grade["mistakes"], int)
-                and (grade["walked"] is None or number(grade["walked"], int))
-            )
-        ),
-        "sessions": isinstance(card.get("sessions"), list),
-    }
-    for part, whole in fits.items():
-        if not whole:
-            raise BadCheckpoint(f"the {part} on the card in {place} is damaged: {str(card.get(part))[:80]}")
+def begin_session(plies: int, seed: int, device: str, packages: Sequence[str]) -> Session:
+    """Return the session that begins now; the versions of the ``packages`` stand on the card."""
+    versions = {"python": platform.python_version()} | {name: version(name) for name in ("numduel-env", *packages)}
+    return Session(plies, session_seed(seed, plies), device, versions)

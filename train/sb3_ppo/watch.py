@@ -1,67 +1,68 @@
-"""What happens beside learning: grading, keeping the best weights, saving, and telling how it goes."""
+"""What happens beside learning: grading, keeping the best weights, saving, and reporting progress."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
-from tqdm import tqdm
 
 from agents.checkpoint import write_checkpoint
 from agents.learned import LearnedAgent
-from agents.networks import MoveNetwork
-from numduel_env.observation import MoveObserver
-from train.runs.folder import training_tensors
-from train.runs.record import Record
+from agents.networks import AfterstateNetwork
+from numduel_env.observation import AfterstateObserver
+from train.runs.progress import Budget, Report, silent_report
+from train.runs.record import Record, describe
 from train.sb3_ppo.pool import Pool
+from train.sb3_ppo.state import training_tensors
 
 UPDATES_PER_CHECK = 4
-"""So often the learner is graded and saved."""
+"""The learner is graded and saved every few updates."""
 
-COLDEST = 0.1
-"""To this share of their first values the learning rate and the entropy bonus fall."""
-
-
-class Budget(NamedTuple):
-    """When a run ends: after so many plies or seconds, whichever comes first."""
-
-    plies: float
-    seconds: float
+LEAST_ANNEALING = 0.1
+"""The learning rate and the entropy bonus fall to this share of their first values."""
 
 
 class Watch(BaseCallback):
     """Grades and saves a learner every few updates, keeps the best of its weights, and ends the run in time.
 
-    ``record`` holds the card that the checkpoint will have; its ``progress`` is brought up to date here.
+    ``record`` holds the card that the checkpoint will have, and is kept up to date here. A ``pool`` gets a snapshot at
+    every check.
     """
 
-    def __init__(self, folder: Path, record: Record, observer: MoveObserver, pool: Pool | None, budget: Budget) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        record: Record,
+        observer: AfterstateObserver,
+        budget: Budget,
+        pool: Pool | None = None,
+        report: Report = silent_report,
+    ) -> None:
         super().__init__()
-        self.folder, self.record, self.observer, self.pool, self.budget = folder, record, observer, pool, budget
-        progress = record.card["progress"]
-        self.plies, self._seconds_before = progress["plies"], progress["seconds"]
-        """So many plies have been learned from: fewer than were played, in the middle of things."""
+        self.folder, self.record, self.observer = folder, record, observer
+        self.budget, self.pool, self.report = budget, pool, report
+        progress = record.training.progress
+        self.plies, self._seconds_before = progress.plies, progress.seconds
+        """How many plies have been learned from: fewer than were played, while a rollout is collected."""
         self._began = time.perf_counter()
         self._ended: float | None = None
         self._updates = 0
         self._is_playing = False
         self._enough = record.perfect
-        self._bar: Any = None
 
     def _on_training_start(self) -> None:
         self._first_entropy_bonus = self.ppo.ent_coef
-        self._bar = tqdm(initial=self.plies, unit=" plies", unit_scale=True)
 
     def _on_rollout_start(self) -> None:
         self.plies, self._is_playing = self.num_timesteps, True
-        # The curve begins with what nobody taught, and from then on there is something to resume.
-        if self._updates % UPDATES_PER_CHECK == 0 and (self._updates or not self.record.card["curve"]):
+        # The curve begins with the untrained network, and from then on there is something to resume.
+        if self._updates % UPDATES_PER_CHECK == 0 and (self._updates or not self.record.training.curve):
             self.check()
         self._enough |= self.spent >= 1
-        self.ppo.ent_coef = self._first_entropy_bonus * self.warmth
-        self._show_progress()
+        self.ppo.ent_coef = self._first_entropy_bonus * self.annealing
+        self.report(self.plies, self.spent)
 
     def _on_step(self) -> bool:
         return not self._enough
@@ -73,62 +74,52 @@ class Watch(BaseCallback):
     def _on_training_end(self) -> None:
         if not self._is_playing:
             self.plies = self.num_timesteps
-        curve = self.record.card["curve"]
-        if not (curve and curve[-1]["plies"] == self.plies):
+        curve = self.record.training.curve
+        if not (curve and curve[-1].plies == self.plies):
             self.check()
-        self._show_progress()
+        self.report(self.plies, self.spent)
         self.logger.dump(self.plies)
         self._ended = time.perf_counter()
-
-    def _show_progress(self) -> None:
-        self._bar.n = self.plies
-        # Whichever limit comes first, as a number of plies.
-        self._bar.total = int(self.plies / self.spent) if self.plies else None
-        self._bar.refresh()
-
-    def close(self) -> None:
-        """Leave the progress bar as it is, so that something can be said below it."""
-        if self._bar is not None:
-            self._bar.close()
 
     @property
     def seconds(self) -> float:
         """How long this run has learned, in all its sessions."""
         now = time.perf_counter() if self._ended is None else self._ended
-        return float(self._seconds_before + now - self._began)
+        return self._seconds_before + now - self._began
 
     @property
     def spent(self) -> float:
         """The share of the budget that is spent."""
-        return float(max(self.plies / self.budget.plies, self.seconds / self.budget.seconds))
+        return self.budget.spent(self.plies, self.seconds)
 
     @property
-    def warmth(self) -> float:
-        """By what the learning rate and the entropy bonus are multiplied: it falls with what is left of the budget."""
-        return max(1 - self.spent, COLDEST)
+    def annealing(self) -> float:
+        """The factor of the learning rate and of the entropy bonus: it falls with what is left of the budget."""
+        return max(1 - self.spent, LEAST_ANNEALING)
 
     def check(self) -> None:
         """Grade the learner, keep its weights if they are the best, and save everything."""
         weights = self.ppo.policy.tensors()
-        agent = LearnedAgent(self.observer.rules, MoveNetwork(self.observer, weights))
-        shown = self.record.add(weights, agent, self.plies, self.seconds)
+        agent = LearnedAgent(self.observer.rules, AfterstateNetwork(self.observer, weights))
+        point = self.record.add(weights, agent, self.plies, self.seconds)
         if self.pool:
             self.pool.add(weights)
         self.save(finished=False)
-        for name, share in shown.items():
-            self.logger.record(f"grade/{name}", share)
-        self._bar.set_postfix_str(", ".join(f"{name} {share:.1%}" for name, share in shown.items()))
+        self.logger.record("grade/against random", point.against_random)
+        if point.kept is not None:
+            self.logger.record("grade/kept", point.kept)
+        self.report(self.plies, self.spent, describe(point))
         self._enough |= self.record.perfect
 
     def save(self, *, finished: bool) -> None:
         """Write the checkpoint as it is now."""
-        card, best = self.record.card, self.record.best
-        assert best is not None
-        card["progress"] = {"plies": self.plies, "seconds": round(self.seconds, 2), "finished": finished}
-        files = {"weights": best, "state": training_tensors(self.ppo.policy)}
-        write_checkpoint(self.folder, card, files | ({"pool": self.pool.tensors()} if self.pool else {}))
+        self.record.advance(self.plies, self.seconds, finished=finished)
+        files = {"weights": self.record.best, "state": training_tensors(self.ppo.policy)}
+        if self.pool:
+            files["pool"] = self.pool.tensors()
+        self.record.card = write_checkpoint(self.folder, self.record.card, files)
 
     @property
     def ppo(self) -> Any:
-        """The learner, by what it is rather than by what every algorithm is."""
+        """The learner; its class is that of all algorithms to a type checker."""
         return self.model
