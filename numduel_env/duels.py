@@ -49,61 +49,58 @@ class Duels(Generic[PositionT]):
         holds any action, which changes nothing.
         """
         rules, before, mover = self.rules, self.position, self.seat
-        going = np.True_ if playing is None else playing
         legal = self.legal.ravel().take(self._mask_starts + actions)
-        moved = legal & going
+        moved = legal if playing is None else legal & playing
         # To play everywhere and then undo is cheaper than to take out the games that go on and to put them back.
-        position = rules.play(before, actions)
-        idle = np.flatnonzero(~moved)
-        if len(idle):
-            put_rows(position, idle, take_rows(before, idle))
-        self.position = position
-        self.plies = self.plies + moved
+        position = self.position = rules.play(before, actions)
+        ended = rules.over(position) & moved
+        self.plies += moved
         self.total_plies += self.count if playing is None else int(np.count_nonzero(playing))
-
-        ended = moved & rules.over(position)
-        truncated = moved & (self.plies >= rules.max_plies) & ~ended
-        illegal = going & ~legal
-        # The value is that to the next mover; an offender is still the mover, and has lost.
-        value = np.where(illegal, np.int8(-1), -rules.value(position))
-        self.payoff = np.where(ended | illegal, np.where(mover == 0, value, -value), self.payoff)
-        self.over = self.over | ended | illegal
-        self.truncated = self.truncated | truncated
-        self.illegal = self.illegal | illegal
+        if not moved.all():
+            idle = np.flatnonzero(~moved)
+            put_rows(position, idle, take_rows(before, idle))
+            offences = idle if playing is None else idle[playing[idle]]
+            if len(offences):
+                self.forfeit(offences)
         self.legal = rules.legal(position)
+        rows = np.flatnonzero(ended)
+        if len(rows):
+            self.over[rows] = True
+            value = rules.value(take_rows(position, rows))
+            # The next mover is the seat that did not play the last ply.
+            self.payoff[rows] = np.where(mover[rows] == 1, value, -value)
+        late = self.plies >= rules.max_plies
+        if late.any():
+            self.truncated |= late & ~self.over
         stopped = self.truncated | self.illegal
         if stopped.any():
             self.legal = self.legal & ~stopped[:, None]
 
     def forfeit(self, rows: NDArray[np.intp]) -> None:
-        """Let the player to move lose the unfinished games ``rows`` without a move, as by an illegal action."""
-        lost = np.zeros(self.count, bool)
-        lost[rows] = True
-        self.payoff = np.where(lost, 2 * self.seat - 1, self.payoff).astype(np.int8)
-        self.over, self.illegal = self.over | lost, self.illegal | lost
-        self.legal = self.legal & ~lost[:, None]
+        """Let the player to move lose the unfinished games ``rows``, as by an illegal action."""
+        self.payoff[rows] = 2 * self.seat[rows] - 1
+        self.over[rows] = self.illegal[rows] = True
+        self.legal = self.legal.copy()
+        self.legal[rows] = False
+
+    def reset(self, rows: NDArray[np.intp], start: Duel[PositionT] | None = None) -> None:
+        """Start the games ``rows`` anew, or from where the unfinished duel ``start`` stands."""
+        start = Duel(self.rules) if start is None else start
+        put_rows(self.position, rows, start.position)
+        self._renew(rows, start.legal, len(start.actions))
 
     def put(self, rows: NDArray[np.intp], games: Duels[PositionT]) -> None:
-        """Put ``games`` in the place of the games ``rows``."""
+        """Put unfinished ``games`` in the place of the games ``rows``."""
         put_rows(self.position, rows, games.position)
-        self.legal = self.legal.copy()
-        self.legal[rows] = games.legal
-        for name in ("plies", "over", "truncated", "illegal", "payoff"):
-            values = getattr(self, name).copy()
-            values[rows] = getattr(games, name)
-            setattr(self, name, values)
+        self._renew(rows, games.legal, games.plies)
         self.total_plies += games.total_plies
 
-    @classmethod
-    def starting_from(cls, start: Duel[PositionT], count: int) -> Duels[PositionT]:
-        """Return games that all stand where the unfinished duel ``start`` does."""
-        duels = cls(start.rules, count)
-        if start.actions:
-            everywhere = np.arange(count)
-            put_rows(duels.position, everywhere, start.position)
-            duels.legal = start.rules.legal(duels.position)
-            duels.plies[:] = len(start.actions)
-        return duels
+    def _renew(self, rows: NDArray[np.intp], legal: BoolArray, plies: NDArray[np.int64] | int) -> None:
+        # The mask may be a part of the position, or shared by the rules.
+        self.legal = self.legal.copy()
+        self.legal[rows], self.plies[rows] = legal, plies
+        self.over[rows] = self.truncated[rows] = self.illegal[rows] = False
+        self.payoff[rows] = 0
 
     def play_randomly(self, wanted: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int16]:
         """Play up to ``wanted`` random legal plies in each game, stopping short of one that would finish it.

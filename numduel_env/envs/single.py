@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from numduel_env.agent import AgentLike, as_player
+from numduel_env.agent import AgentLike, BadAnswer, as_player
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel
 from numduel_env.envs.base import RENDER_MODES, EnvBase, Info, SeatDraw
@@ -90,7 +90,10 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
         return self._duel
 
     def _answer(self, duel: Duel[Any]) -> None:
-        action = self._opponent.move(duel, self.np_random)
+        try:
+            action = self._opponent.move(duel, self.np_random)
+        except BadAnswer as wrong:
+            raise ValueError(f"the opponent {wrong.reason}") from wrong
         self._play(duel, self._checked_action(action, "the opponent's action"))
 
     def _play(self, duel: Duel[Any], action: int) -> None:

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from numduel_env.agent import AgentLike, ask
+from numduel_env.agent import AgentLike, BadAnswer, ask
 from numduel_env.batch import BoolArray, take_rows
 from numduel_env.duel import Duel
 from numduel_env.duels import Duels
@@ -92,6 +92,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         super().reset(seed=seed)
         self._has_reset = False
         self._begin(rows, start)
+        self._answer()
         self._has_reset = True
         return self.observe(), self._infos()
 
@@ -115,25 +116,28 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self._refuse_illegal_rows(actions)
         # Should the opponent fail, the games are out of turn and can only be reset.
         self._has_reset = False
-        duels, mover, waiting = self.duels, self.duels.seat, self._waiting
+        duels, mover, begun = self.duels, self.duels.seat, self._waiting.copy()
         finished = duels.finished
         duels.play(actions, ~finished if finished.any() else None)
-        self._answer(duels, self._seats)
+        self._begin(np.flatnonzero(begun))
+        self._answer()
 
-        ended = duels.finished & ~waiting
-        seats = mover if self.opponent is None else self._seats
-        reward = np.where(seats == 0, duels.payoff, -duels.payoff) * ended
+        # A new game that the opponent has ended at once is reported with the next step.
+        ended = duels.finished & ~begun
+        rows = np.flatnonzero(ended)
+        seats, payoff = (mover if self.opponent is None else self._seats)[rows], duels.payoff[rows]
+        reward = np.zeros(self.num_envs)
+        reward[rows] = np.where(seats == 0, payoff, -payoff)
         terminated, truncated = duels.over & ended, duels.truncated & ended
         final: Info = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            rows = np.flatnonzero(ended)
             final = self._final(rows, ended)
             self._begin(rows)
+            self._answer()
         else:
             self._waiting = ended
-            self._begin(np.flatnonzero(waiting))
         self._has_reset = True
-        return self.observe(), reward.astype(np.float64), terminated, truncated, self._infos() | final
+        return self.observe(), reward, terminated, truncated, self._infos() | final
 
     def _checked_actions(self, actions: Any, count: int, whose: str) -> NDArray[np.int64]:
         """Return a batch of actions, or raise before anything changes."""
@@ -155,30 +159,34 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             number = self.rules.numbers[actions[row]]
             raise ValueError(f"action {actions[row]} in row {row} is illegal: {number} cannot be chosen now")
 
-    def _answer(self, duels: Duels[Any], seats: NDArray[np.int64]) -> None:
-        """Let the opponent of the learners in ``seats`` play wherever it is to move."""
+    def _answer(self) -> None:
+        """Let the opponent play wherever it is to move."""
         if self.opponent is None:
             return
-        to_move = ~duels.finished & (duels.seat != seats)
+        duels = self.duels
+        to_move = ~duels.finished & (duels.seat != self._seats)
         rows = np.flatnonzero(to_move)
         if not len(rows):
             return
-        chosen = ask(self.opponent, duels.position, duels.legal, rows, self.np_random)
-        actions = np.zeros(duels.count, np.int64)
+        try:
+            chosen = ask(self.opponent, duels.position, duels.legal, rows, self.np_random)
+        except BadAnswer as wrong:
+            raise ValueError(f"the opponent {wrong.reason}") from wrong
+        actions = np.zeros(self.num_envs, np.int64)
         actions[rows] = self._checked_actions(chosen, len(rows), "the opponent's action")
         duels.play(actions, to_move)
 
     def _begin(self, rows: Rows, start: Duel[Any] | None = None) -> None:
-        """Start new games in ``rows``, in which it is the learner's turn unless they are over already."""
+        """Start new games in ``rows``."""
         if not len(rows):
             return
-        games = Duels.starting_from(start or Duel(self.rules), len(rows))
         if self.random_openings and not (start and start.actions):
+            games = Duels(self.rules, len(rows))
             games.open_randomly(self.random_openings, self.np_random)
-        seats = self._draw_seats(len(rows), self.np_random)
-        self._answer(games, seats)
-        self.duels.put(rows, games)
-        self._seats[rows] = seats
+            self.duels.put(rows, games)
+        else:
+            self.duels.reset(rows, start)
+        self._seats[rows] = self._draw_seats(len(rows), self.np_random)
         self._waiting[rows] = False
 
     def _final(self, rows: Rows, ended: BoolArray) -> Info:
@@ -202,7 +210,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
 
     def _infos(self) -> Info:
         info = {
-            "action_mask": self.duels.legal.astype(np.int8),
+            "action_mask": self.duels.legal.copy().view(np.int8),
             "seat": self._learner_seats(),
             "over": self.duels.finished,
             "illegal": self.duels.illegal.copy(),

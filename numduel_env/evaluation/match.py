@@ -150,9 +150,9 @@ class Block:
         twice = np.arange(2 * count) % count
         self.drawn = self.drawn[twice]
         self.duels: Duels[Any] = Duels(rules, 2 * count)
-        self.duels.position, self.duels.legal = take_rows(opened.position, twice), opened.legal[twice]
-        self.duels.plies = opened.plies[twice]
-        self.opening = self.duels.plies
+        for side in (0, 1):
+            self.duels.put(np.arange(count) + side * count, opened)
+        self.opening = self.duels.plies.copy()
         self.opener = np.repeat(np.array([0, 1], np.int8), count)
         # The two seatings have streams of their own that are alike: so an agent that meets itself repeats its duels.
         self.streams = {
