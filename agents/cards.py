@@ -167,10 +167,10 @@ class Evaluation:
 class Card:
     """A trained agent. ``files`` are named by their purpose: ``weights``, and what a run that goes on needs."""
 
+    schema: int = field(default=SCHEMA, kw_only=True)
     game: GameCard
     network: NetworkCard
     observation: ObservationCard
     training: TrainingCard | None = None
     evaluation: Evaluation | None = None
     files: dict[str, File] = field(default_factory=dict)
-    schema: int = SCHEMA
