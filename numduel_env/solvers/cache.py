@@ -153,9 +153,9 @@ def _unpack(
         for entry in entries:
             kind = kinds[entry.filename.removesuffix(".npy")]
             with archive.zip.open(entry) as member:
-                if entry.compress_type != zipfile.ZIP_STORED or _header(member) != kind:
-                    return None
-                if not member.tell() + _size(kind) == entry.file_size == entry.compress_size:
+                # An entry that is not compressed has one size, and it cannot be more than the file's.
+                exact = _header(member) == kind and member.tell() + _size(kind) == entry.file_size
+                if not exact or entry.file_size != entry.compress_size:
                     return None
         return {name: archive[name] for name in kinds}
 

@@ -241,6 +241,14 @@ def test_foreign_files_are_ignored_and_replaced(content):
     assert cache.load("game", 1, KINDS) is not None
 
 
+def test_a_saved_array_in_the_place_of_an_archive_is_not_read(monkeypatch):
+    stored_file().write_bytes(sealed(header(HUGE)))
+    reads = []
+    monkeypatch.setattr(np, "load", lambda *arguments, **options: reads.append(arguments))
+    assert cache.load("game", 1, KINDS) is None
+    assert reads == []
+
+
 def test_a_file_that_is_far_too_large_is_not_read(monkeypatch):
     file = stored_file()
     good = file.read_bytes()

@@ -245,6 +245,20 @@ def test_small_batches_find_the_same(monkeypatch):
     np.testing.assert_array_equal(piecemeal.action_values(position), solver.action_values(position))
 
 
+def test_progress_counts_what_is_done():
+    seen = []
+    solver = ExhaustiveSolver(Sieve(2, 16), budget=10_000, progress=lambda *report: seen.append(report))
+    count = len(solver.positions.pool)
+    name = "Sieve with 15 numbers (2 to 16) and up to 15 plies"
+    finding = [report[1:] for report in seen if report[0] == f"finding positions of {name}"]
+    linking = [report[1:] for report in seen if report[0] == f"linking positions of {name}"]
+    assert len(finding) + len(linking) == len(seen)
+    assert [done for done, _ in finding] == sorted(done for done, _ in finding)
+    assert {total for _, total in finding[:-1]} == {10_000}
+    assert finding[-1] == (count, count)
+    assert linking[-1] == (count, count)
+
+
 def test_a_game_past_the_budget_is_refused():
     rules = GAMES["prime-rumble"].make_rules()
     with pytest.raises(TooLargeToSolve, match=r"Sieve with 49 numbers \(2 to 50\).* more than 20,000 positions"):

@@ -102,6 +102,15 @@ def test_every_choice_of_the_core_gives_the_same_nimbers(lowest, highest, monkey
         assert (SieveSolver(rules).nimber(position) == nimbers).all()
 
 
+def test_fibres_of_one_shape_under_different_core_numbers_are_not_interchangeable():
+    # Two core numbers, each with a multiple of its own; no range is known in which this happens.
+    divides = np.eye(4, dtype=bool)
+    divides[[0, 1], [2, 3]] = True
+    numbers = np.arange(4)
+    apart = plan._plan_with_core(divides, [(0, 2), (1, 3)], numbers, numbers[:2], [numbers[2:3], numbers[3:]], 10**6)
+    assert [fibres.members.tolist() for fibres in apart.fibres] == [[[2]], [[3]]]
+
+
 def test_nimbers_of_prime_rumble_are_the_mex_of_those_one_move_later(prime_rumble):
     """The game of 2..50 is too large for the definition alone."""
     solver = prime_rumble
