@@ -9,19 +9,18 @@ An agent that was trained anew takes the place of the old one.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from tqdm import tqdm
-
+from agents.cards import Card
 from agents.checkpoint import BadCheckpoint, read_card, read_tensors, rules_of, write_checkpoint
 from agents.learned import REFERENCES, load_agent
-from numduel_env.cli import OneLineParser, flag, politely
+from numduel_env.cli import OneLineParser, progress_bar, run_program
 from numduel_env.solvers import solver_for
-from train.runs.grading import evaluate
+from train.runs.evaluation import evaluate_agent
 
 RECIPES: dict[str, list[str]] = {
     "divider-duel": ["--game", "divider-duel"],
@@ -31,41 +30,49 @@ RECIPES: dict[str, list[str]] = {
     "prime-duel-sum-refill": ["--game", "prime-duel-sum", "--when-empty", "refill", "--minutes", "5"],
     "prime-rumble": ["--game", "prime-rumble", "--minutes", "5"],
 }
-"""How each agent was trained: what train/ppo.py was told."""
+"""How each agent was trained: the arguments of train/ppo.py."""
 
 
 def retrain(name: str) -> None:
     """Train one of the agents and put it in the place of the old one, without what only training needs."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / name
-        command = [sys.executable, str(Path(__file__).parent / "ppo.py"), *RECIPES[name], flag("out"), str(run)]
+        command = [sys.executable, str(Path(__file__).parent / "ppo.py"), *RECIPES[name], "--out", str(run)]
         if code := subprocess.run(command, check=False).returncode:
             raise SystemExit(code)
-        card = read_card(run)
-        # Where it was trained says nothing about it.
-        card["arguments"]["out"] = None
         place = REFERENCES / name
         place.mkdir(parents=True, exist_ok=True)
-        write_checkpoint(place, card, {"weights": read_tensors(run, card, "weights")})
+        card = read_card(run)
+        write_checkpoint(place, without_place(card), {"weights": read_tensors(run, card, "weights")})
+
+
+def without_place(card: Card) -> Card:
+    """Return a card that does not say in which folder the agent was trained."""
+    assert card.training is not None
+    return replace(card, training=replace(card.training, arguments=card.training.arguments | {"out": None}))
 
 
 def row(name: str) -> str:
     """Return one line of the table, from playing and grading the agent now."""
     card = read_card(REFERENCES / name)
-    rules = rules_of(card)
-    told = evaluate(load_agent(REFERENCES / name, rules), solver_for(rules))
-    first, second = told["scores"]["random"]
-    thrown = "; ".join(f"{g['where']} {g['thrown']:,} of {g['won']:,}" for g in told["exploitability"])
-    progress = card["progress"]
-    trained = f"{progress['plies']:,} plies, {progress['seconds']:.0f} s"
-    return f"| `{name}` | {trained} | {first:.1%} / {second:.1%} | {told['kept']:.2%} | {thrown} |"
+    rules = rules_of(card.game)
+    evaluation = evaluate_agent(load_agent(REFERENCES / name, rules), solver_for(rules))
+    score = evaluation.scores["random"]
+    exams = "; ".join(f"{exam.where}: {exam.grade}" for exam in evaluation.exams)
+    kept = evaluation.sample.grade.kept if evaluation.sample else None
+    cells = [
+        f"`{name}`",
+        f"{card.training.progress.plies:,} plies, {card.training.progress.seconds:.0f} s" if card.training else "",
+        f"{score.first:.1%} / {score.second:.1%}",
+        "-" if kept is None else f"{kept:.2%}",
+        exams,
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> int:
     """Train what is asked for, then print the table."""
-    parser = OneLineParser(
-        prog="train/references.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = OneLineParser(prog="train/references.py", description=__doc__)
     which = ", ".join(RECIPES)
     parser.add_argument("--retrain", nargs="*", metavar="NAME", help=f"train these anew, or all: {which}")
     args = parser.parse_args()
@@ -75,15 +82,19 @@ def main() -> int:
     if args.retrain is not None:
         for name in args.retrain or RECIPES:
             retrain(name)
+    rows = []
     try:
-        rows = [row(name) for name in tqdm(RECIPES, leave=False, disable=None)]
+        with progress_bar() as progress:
+            for done, name in enumerate(RECIPES):
+                progress("agents", done, len(RECIPES))
+                rows.append(row(name))
     except BadCheckpoint as wrong:
         parser.error(str(wrong))
-    print("| agent | trained for | against random, first / second seat | kept | won positions thrown |")
+    print("| agent | trained for | against random, first / second seat | kept | won thrown, drawn spoiled |")
     print("|---|---|---:|---:|---|")
     print("\n".join(rows))
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(politely(main))
+    raise SystemExit(run_program(main))
