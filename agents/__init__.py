@@ -1,73 +1,80 @@
-"""Things that choose moves, made by name: ``make_agent("mcts:200", rules, seed=0)``."""
+"""What chooses moves beyond the baselines, and the programs that a person plays with.
+
+Where each agent lives, by the name that it has on every command line, as ``opponent=`` and in ``evaluate``:
+
+- ``random``, ``greedy``, ``solver``: in the wheel, ``numduel_env/agent.py``, and importable from here
+- ``mcts``: ``mcts.py``, with its tree in ``search_tree.py``
+- ``ppo``, ``rllib``: ``learned.py``, with the networks in ``networks.py``, their files in ``checkpoint.py``, and in
+  ``reference/`` the trained agents that come with the project
+- ``openspiel``: ``openspiel.py``
+- ``human``: ``terminal.py``, in ``play.py`` only
+
+Importing this package makes the names known; what they need is imported when they are used.
+"""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from numduel_env.opponents import RandomPolicy, solver_policy
-from numduel_env.rules import Policy, Rules, whole_number
-from numduel_env.solvers import TooLargeToSolve
+from agents.mcts import MCTSAgent
+from numduel_env.agent import (
+    AGENTS,
+    Agent,
+    GreedyAgent,
+    RandomAgent,
+    SolverAgent,
+    agent_names,
+    make_agent,
+    register_agent,
+)
+from numduel_env.rules import Rules, whole_number
 
-if TYPE_CHECKING:
-    from agents.learned import LearnedAgent
-
-__all__ = ["AGENTS", "WITH_ARGUMENTS", "make_agent"]
-
-
-def _random(rules: Rules, seed: int) -> Policy:
-    return RandomPolicy(rules)
-
-
-def _greedy(rules: Rules, seed: int) -> Policy:
-    from agents.greedy import GreedyAgent
-
-    return GreedyAgent(rules)
+__all__ = ["AGENTS", "GreedyAgent", "MCTSAgent", "RandomAgent", "SolverAgent", "agent_names", "make_agent"]
 
 
-def _solver(rules: Rules, seed: int) -> Policy:
-    return solver_policy(rules)
-
-
-def _mcts(rules: Rules, seed: int, simulations: str = "200", *guide: str) -> Policy:
-    from agents.mcts import MCTSAgent
-
-    count = _simulation_count(simulations, least=1)
-    evaluator = None
+def _mcts(rules: Rules[Any], argument: str) -> Agent:
+    simulations, _, guide = argument.partition(":")
+    agent = MCTSAgent(rules)
+    if argument:
+        agent.simulations = _simulations("mcts", simulations, least=1)
     if guide:
-        kind, *path = guide
-        if kind not in LEARNED:
-            raise ValueError(f"mcts:SIMULATIONS can be followed by ppo:PATH or rllib:PATH, not by {':'.join(guide)!r}")
-        evaluator = LEARNED[kind](rules, seed, *path).evaluate
-    return MCTSAgent(rules, count, evaluator)
+        agent.evaluator = getattr(make_agent(guide, rules), "evaluate", None)
+        if not callable(agent.evaluator):
+            raise ValueError(f"{guide!r} cannot guide a search: ppo:PATH and rllib:PATH can, having a method evaluate")
+    return agent
 
 
-def _simulation_count(simulations: str, least: int) -> int:
+def _simulations(name: str, text: str, least: int) -> int:
     try:
-        count = int(simulations)
+        count = int(text)
     except ValueError:
-        raise ValueError(f"mcts:SIMULATIONS needs a whole number, not {simulations!r}") from None
+        raise ValueError(f"{name}:SIMULATIONS needs a whole number, not {text!r}") from None
     return whole_number("the number of simulations", count, least)
 
 
-def _ppo(rules: Rules, seed: int, *path: str) -> LearnedAgent:
+def _ppo(rules: Rules[Any], argument: str) -> Agent:
     from agents.learned import load_agent, reference_for
 
-    # A path may have colons of its own.
-    place = ":".join(path)
-    if not place:
+    if not argument:
         raise ValueError("ppo:PATH needs the folder that train/ppo.py wrote, or ppo:reference")
-    return load_agent(reference_for(rules) if place == "reference" else Path(place), rules)
+    return load_agent(reference_for(rules) if argument == "reference" else Path(argument), rules)
 
 
-def _openspiel(rules: Rules, seed: int, algorithm: str = "", simulations: str = "200") -> Policy:
+def _rllib(rules: Rules[Any], argument: str) -> Agent:
+    from agents.learned import load_agent
+
+    if not argument:
+        raise ValueError("rllib:PATH needs the folder that train/rllib.py wrote")
+    return load_agent(Path(argument), rules)
+
+
+def _openspiel(rules: Rules[Any], argument: str) -> Agent:
+    algorithm, _, simulations = argument.partition(":")
     if algorithm != "mcts":
         raise ValueError(f"OpenSpiel's player is openspiel:mcts:SIMULATIONS; there is no openspiel:{algorithm}")
     # With a single simulation that search looks at no move at all.
-    count = _simulation_count(simulations, least=2)
+    count = _simulations("openspiel:mcts", simulations or "200", least=2)
     try:
         from agents.openspiel import OpenSpielMCTSAgent
     except ImportError:
@@ -76,83 +83,12 @@ def _openspiel(rules: Rules, seed: int, algorithm: str = "", simulations: str = 
     return OpenSpielMCTSAgent(rules, count)
 
 
-def _rllib(rules: Rules, seed: int, *path: str) -> LearnedAgent:
-    from agents.learned import load_agent
-
-    if not any(path):
-        raise ValueError("rllib:PATH needs the folder that train/rllib.py wrote")
-    return load_agent(Path(":".join(path)), rules)
+def _human(rules: Rules[Any], argument: str) -> Agent:
+    raise ValueError("a person plays at the terminal only, as human: python agents/play.py --first human")
 
 
-LEARNED = {"ppo": _ppo, "rllib": _rllib}
-"""The agents that can guide a search."""
-
-
-def _human(rules: Rules, seed: int) -> Policy:
-    raise ValueError("a human plays in the terminal only: python agents/play.py --first human")
-
-
-AGENTS: dict[str, Callable[..., Policy]] = {
-    "random": _random,
-    "greedy": _greedy,
-    "solver": _solver,
-    "mcts": _mcts,
-    **LEARNED,
-    "openspiel": _openspiel,
-    "human": _human,
-}
-"""Agents by the first word of their spec; the words after a colon are further arguments."""
-
-
-WITH_ARGUMENTS = (
-    "mcts:SIMULATIONS",
-    "ppo:PATH",
-    "ppo:reference",
-    "rllib:PATH",
-    "mcts:SIMULATIONS:ppo:PATH",
-    "mcts:SIMULATIONS:rllib:PATH",
-    "openspiel:mcts:SIMULATIONS",
-    "module:attribute",
-)
-"""How the other specs look, for help and errors."""
-
-
-def make_agent(spec: str, rules: Rules, seed: int = 0) -> Policy:
-    """Return the agent that ``spec`` names, made for ``rules``.
-
-    ``spec`` is ``random``, ``greedy``, ``solver``, ``mcts``, ``mcts:SIMULATIONS``, ``ppo:PATH`` for a trained agent
-    (``ppo:reference`` for the one that comes with the project), ``rllib:PATH`` for one that RLlib trained,
-    ``mcts:SIMULATIONS:ppo:PATH`` or ``mcts:SIMULATIONS:rllib:PATH`` for a search that a trained agent guides,
-    ``openspiel:mcts:SIMULATIONS`` for OpenSpiel's search, or ``module:attribute`` for an agent of your own: something
-    that is called with ``(rules, seed)`` and returns an object with ``choose(position, generator)``. All randomness of
-    a move comes from that generator; ``seed`` is for what an agent draws once.
-    """
-    word, *rest = spec.split(":")
-    if word in AGENTS:
-        try:
-            inspect.signature(AGENTS[word]).bind(rules, seed, *rest)
-        except TypeError:
-            raise ValueError(f"{spec!r} has words after the colon that {word} does not take") from None
-        return AGENTS[word](rules, seed, *rest)
-    if len(rest) == 1 and word and rest[0].isidentifier():
-        return _imported(word, rest[0], rules, seed)
-    known = ", ".join([*AGENTS, *WITH_ARGUMENTS])
-    raise ValueError(f"there is no agent {spec!r}; there are {known}")
-
-
-def _imported(module: str, attribute: str, rules: Rules, seed: int) -> Policy:
-    try:
-        factory: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as missing:
-        way_out = "a module beside you is found with PYTHONPATH=."
-        raise ValueError(f"the agent {module}:{attribute} cannot be imported: {missing} ({way_out})") from missing
-    try:
-        agent = factory(rules, seed)
-    except TooLargeToSolve:
-        raise
-    except Exception as wrong:
-        raise ValueError(f"{module}:{attribute}(rules, seed) raised {type(wrong).__name__}: {wrong}") from wrong
-    if not callable(getattr(agent, "choose", None)):
-        raise ValueError(f"{module}:{attribute}(rules, seed) must return an object with choose(position, generator)")
-    policy: Policy = agent
-    return policy
+register_agent("mcts", _mcts, "mcts", "mcts:SIMULATIONS", "mcts:SIMULATIONS:ppo:PATH", "mcts:SIMULATIONS:rllib:PATH")
+register_agent("ppo", _ppo, "ppo:PATH", "ppo:reference")
+register_agent("rllib", _rllib, "rllib:PATH")
+register_agent("openspiel", _openspiel, "openspiel:mcts:SIMULATIONS")
+register_agent("human", _human)

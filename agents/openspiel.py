@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from open_spiel.python.algorithms.mcts import MCTSBot, RandomRolloutEvaluator
 
+from numduel_env.batch import Position, any_legal, flattened
 from numduel_env.envs.openspiel import NumduelGame
-from numduel_env.rules import Position, Rules, any_legal, flattened
+from numduel_env.rules import Rules
 
 UCT_EXPLORATION = 2.0
 """What OpenSpiel's own example of the search uses."""

@@ -6,8 +6,7 @@ A *position* is a NamedTuple of arrays. Their leading axes are a batch; behind t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Protocol, Self, SupportsIndex, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +14,10 @@ from numpy.typing import NDArray
 BoolArray = NDArray[np.bool_]
 
 
-class Position(Protocol):
-    """Any NamedTuple of arrays; every game has its own."""
+Position = NamedTuple
+"""Any NamedTuple of arrays; every game has its own."""
 
-    _fields: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def _make(cls, iterable: Iterable[Any], /) -> Self: ...
-
-    def _asdict(self) -> dict[str, Any]: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    def __getitem__(self, index: SupportsIndex, /) -> Any: ...
-
-
-PositionT = TypeVar("PositionT", bound=Position)
+PositionT = TypeVar("PositionT", bound=NamedTuple)
 
 
 def take_rows(position: PositionT, rows: Any) -> PositionT:

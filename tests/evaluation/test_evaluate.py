@@ -1,232 +1,213 @@
-"""The evaluation program: its numbers, its files, and what it says to wrong input."""
+"""evaluate(), its results as tables, JSON and report, and the program that prints them."""
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import subprocess
 import sys
+from dataclasses import asdict, fields, replace
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 
-from numduel_env.evaluation import match as match_module
-from numduel_env.evaluation.ratings import bradley_terry, wilson
+import numduel_env
+from numduel_env import GAMES, GameSpec, Results, evaluate, find_game
+from numduel_env.__main__ import run as numduel
+from numduel_env.duel import replay
+from numduel_env.evaluation.match import OPENINGS_PER_BLOCK
 from numduel_env.evaluation.report import report_page
-from numduel_env.games import GAMES, GameSpec, add_game
+from numduel_env.evaluation.results import AgentResult, Exploit, Sample, Score
+from numduel_env.games import add_game
 from tests.support import ROOT
-from train import evaluate
+from tests.support.agents import Babble, Cheat, Crash, Editor, Largest, LastMover, Lowest
+from tests.support.toys import Subtraction
 
-OWN = "tests.evaluation.test_evaluate:"
-
-
-class Largest:
-    """Plays the largest legal number."""
-
-    def __init__(self, rules, seed):
-        self.rules = rules
-
-    def choose(self, position, generator):
-        legal = self.rules.legal(position)
-        return legal.shape[-1] - 1 - legal[..., ::-1].argmax(-1)
+OWN = "tests.support.agents:"
+SMALL = ("--game", "divider-duel", "--duels", "100")
 
 
-class Cheat(Largest):
-    """Plays an illegal number as soon as there is one."""
-
-    def choose(self, position, generator):
-        return self.rules.legal(position).argmin(-1)
-
-
-class Crash(Largest):
-    """Raises."""
-
-    def choose(self, position, generator):
-        raise RuntimeError("out of <ideas> & time")
-
-
-class Babble(Largest):
-    """Answers with nonsense."""
-
-    def choose(self, position, generator):
-        return "seven"
-
-
-def unmakeable(rules, seed):
-    raise RuntimeError("no weights here")
-
-
-def no_agent(rules, seed):
-    return 7
-
-
-def run(*arguments, capsys=None):
-    """Run the program and return its results."""
-    assert evaluate.main([*arguments, "--json", "-"]) == 0
-    assert capsys is not None
-    return json.loads(capsys.readouterr().out)
-
-
-@pytest.fixture
-def results_of(capsys):
-    return lambda *arguments: run(*map(str, arguments), capsys=capsys)
+def small(agents, **options):
+    return evaluate("divider-duel", agents, **{"duels": 100, **options})
 
 
 def timeless(results):
-    """Return the results without what another run, or other names, may change."""
-    results = copy.deepcopy(results)
-    for agent in results["agents"]:
-        del agent["ms_per_move"]
-    del results["command"]
-    return results
+    """Return the results without what another run may change."""
+    return replace(results, agents=tuple(replace(agent, ms_per_move=0.0) for agent in results.agents))
 
 
-SMALL = ("--game", "divider-duel", "--duels", 100)
+def test_agents_are_names_factories_agents_and_players():
+    rules = find_game("divider-duel").make_rules()
+    named = {"class": Largest, "object": Largest(rules), "name": OWN + "Largest", "lambda": lambda rules: Largest()}
+    results = small({**named, "random": "random"})
+    assert [agent.name for agent in results.agents] == [*named, "random"]
+    # Each meets the same openings and plays alike.
+    assert len({tuple(results.matrix[place][:4]) for place in range(4)}) == 4
+    assert {results.matrix[i][j] for i in range(4) for j in range(4) if i != j} <= {
+        results.matrix[i][j] for i in range(4) for j in range(4) if i != j
+    }
+    kept = {agent.name: agent.kept for agent in results.agents}
+    assert kept["class"] == pytest.approx(kept["object"], abs=0.1)
+    player = small({"player": LastMover, "agent": Lowest, "random": "random"})
+    assert player.agents[0].faults == 0
 
 
-def test_the_command_works_as_typed(tmp_path):
-    """From the repository's root, in a process of its own, with every output at once."""
-    command = "train/evaluate.py --game prime-duel-sum random solver tests.evaluation.test_evaluate:Largest --duels 20 --exploit"
-    files = ["--json", str(tmp_path / "r.json"), "--report", str(tmp_path / "r.html")]
-    done = subprocess.run(
-        [sys.executable, *command.split(), *files], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    for word in ("Score of the row against the column", "kept %", "Elo", "ms/move", "won positions", "solver"):
-        assert word in done.stdout
-    results = json.loads((tmp_path / "r.json").read_text())
-    assert results["command"] == [*command.split(), *files]
-    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
-    assert {path.name for path in tmp_path.iterdir()} == {"r.json", "r.html"}
-
-
-def test_same_command_same_results_in_any_order(results_of):
+def test_the_same_call_gives_the_same_results_in_any_order():
     names = ["random", "solver", OWN + "Largest", OWN + "Cheat"]
-    one, again = (timeless(results_of(*SMALL, "--exploit", *names)) for _ in range(2))
+    one, again = (timeless(small(names, exploit=True)) for _ in range(2))
     assert one == again
-    shuffled = timeless(results_of(*SMALL, "--exploit", *(names[place] for place in (2, 0, 3, 1))))
+    shuffled = timeless(small([names[place] for place in (2, 0, 3, 1)], exploit=True))
     order = [1, 3, 0, 2]  # where each name is among the shuffled
-    assert [shuffled["agents"][place] for place in order] == one["agents"]
-    assert [[shuffled["matrix"][i][j] for j in order] for i in order] == one["matrix"]
-    for field in set(one) - {"agents", "matrix"}:
-        assert shuffled[field] == one[field]
-    assert timeless(results_of(*SMALL, "--seed", 1, *names))["matrix"] != one["matrix"]
+    assert [shuffled.agents[place] for place in order] == list(one.agents)
+    assert tuple(tuple(shuffled.matrix[i][j] for j in order) for i in order) == one.matrix
+    for field in {field.name for field in fields(Results)} - {"agents", "matrix"}:
+        assert getattr(shuffled, field) == getattr(one, field)
+    assert small(names, seed=1).matrix != one.matrix
 
 
-def test_swapping_two_names_swaps_the_table(results_of):
-    one, two = results_of(*SMALL, "random", "solver"), results_of(*SMALL, "solver", "random")
-    assert one["matrix"][0][1] == two["matrix"][1][0]
-    assert one["matrix"][0][1] + one["matrix"][1][0] == 1
-    assert timeless(one)["agents"] == timeless(two)["agents"][::-1]
+def test_swapping_two_names_swaps_the_table():
+    one, two = small(["random", "solver"]), small(["solver", "random"])
+    assert one.matrix[0][1] == two.matrix[1][0]
+    assert one.matrix[0][1] + one.matrix[1][0] == 1
+    assert timeless(one).agents == timeless(two).agents[::-1]
 
 
-def test_company_does_not_change_a_match(results_of):
-    alone, together = results_of(*SMALL, "random", "solver"), results_of(*SMALL, "random", OWN + "Largest", "solver")
-    assert alone["matrix"][0][1] == together["matrix"][0][2]
+def test_company_does_not_change_a_match():
+    alone, together = small(["random", "solver"]), small(["random", OWN + "Largest", "solver"])
+    assert alone.matrix[0][1] == together.matrix[0][2]
 
 
-def test_an_agent_against_itself_is_even(results_of):
-    results = results_of(*SMALL, "random", "random", "solver")
-    first, second, solver = results["agents"]
-    assert [agent["name"] for agent in results["agents"]] == ["random (1)", "random (2)", "solver"]
-    assert results["matrix"][0][1] == results["matrix"][1][0] == 0.5
-    assert results["matrix"][0][2] == results["matrix"][1][2]
-    assert first["rating"] == second["rating"] < solver["rating"]
+def test_an_agent_that_writes_into_what_it_is_given_changes_nothing():
+    """Not even its own row: what it plays is the smallest legal number."""
+    clean, dirty = (timeless(small({"same": kind, "solver": "solver"}, exploit=True)) for kind in (Lowest, Editor))
+    assert clean == dirty
 
 
-def test_results_as_documented(results_of):
-    results = results_of(*SMALL, "--highest", 12, "--openings", 2, "--exploit", "random", "solver", OWN + "Largest")
-    text = (ROOT / "docs" / "results.md").read_text()
-    sections = dict(zip(("results", "agents", "exploit", "samples"), text.split("\n## ")))
+def test_an_agent_against_itself_is_even():
+    results = small(["random", "random", "solver"])
+    first, second, solver = results.agents
+    assert [agent.name for agent in results.agents] == ["random (1)", "random (2)", "solver"]
+    assert results.matrix[0][1] == results.matrix[1][0] == 0.5
+    assert results.matrix[0][2] == results.matrix[1][2]
+    assert first.rating == second.rating < solver.rating
 
-    def documented(section):
-        cells = re.findall(r"^\| (`.*?) \|", sections[section], re.MULTILINE)
-        return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
 
-    assert set(results) == documented("results")
-    assert set(results["agents"][0]) == documented("agents")
-    assert set(results["exploit"][0]) == documented("exploit")
-    assert set(results["samples"][0]) == documented("samples")
-    assert results["game"] == {
+def test_results_hang_together():
+    agents = ["random", "solver", OWN + "Largest"]
+    results = evaluate("divider-duel", agents, duels=100, openings=2, exploit=True, highest=12)
+    assert asdict(results.game) == {
         "name": "divider-duel",
         "title": "Divider Duel",
         "version": 0,
         "parameters": {"lowest": 2, "highest": 12},
     }
-    assert (results["schema"], results["seed"], results["duels_per_pair"], results["openings"]) == (1, 0, 100, 2)
-    for agent in results["agents"]:
-        assert sum(seat["duels"] for seat in agent["seats"]) == agent["duels"] == 200
-        for seat in (*agent["seats"], agent):
-            assert seat["interval"][0] <= seat["score"] <= seat["interval"][1]
-        assert sum(graded for _, _, graded in agent["kept_by_ply"]) == agent["graded_moves"]
-        kept = sum(kept for _, kept, _ in agent["kept_by_numbers_left"])
-        assert kept / agent["graded_moves"] == pytest.approx(agent["kept"])
-        assert agent["blunders_per_duel"] == pytest.approx((agent["graded_moves"] - kept) / 200)
-    solver = results["agents"][1]
-    assert solver["kept"] == 1 and solver["blunders_per_duel"] == 0
-    assert {grades["spec"]: grades["exact"] for grades in results["exploit"]} == {
-        "random": False,
-        "solver": True,
-        OWN + "Largest": True,
-    }
-    assert len(results["exploit"]) == 6
+    assert (results.schema, results.seed, results.duels_per_pair, results.openings) == (2, 0, 100, 2)
+    # The size of a block is part of what a seed means, so the results name it.
+    assert results.openings_per_block == OPENINGS_PER_BLOCK == 256
+    for agent in results.agents:
+        assert sum(seat.duels for seat in agent.seats) == agent.total.duels == 200
+        for score in (*agent.seats, agent.total):
+            assert score.wins + score.draws + score.losses == score.duels
+            assert score.interval[0] <= score.score <= score.interval[1]
+        assert sum(at.graded for at in agent.kept_by_ply) == agent.grade.graded
+        kept = sum(at.kept for at in agent.kept_by_numbers_left)
+        assert kept / agent.grade.graded == pytest.approx(agent.kept)
+        assert agent.blunders_per_duel == pytest.approx((agent.grade.graded - kept) / 200)
+    solver = results.agents[1]
+    assert solver.kept == 1 and solver.blunders_per_duel == 0
+    exact = {exploit.name: {exam.exact for exam in exploit.exams} for exploit in results.exploits}
+    assert exact == {"random": {False}, "solver": {True}, OWN + "Largest": {True}}
+    assert sum(len(exploit.exams) for exploit in results.exploits) == 6
 
 
-def test_samples_tell_whole_duels(results_of):
-    results = results_of(*SMALL, "random", "solver", OWN + "Largest")
+def test_results_are_documented_field_by_field():
+    sections = dict(zip(("results", "agents", "exploits", "samples"), (ROOT / "docs/results.md").read_text().split("\n## ")))
+
+    def documented(section):
+        cells = re.findall(r"^\| (`.*?) \|", sections[section], re.MULTILINE)
+        return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+    for kind, section in ((Results, "results"), (AgentResult, "agents"), (Exploit, "exploits"), (Sample, "samples")):
+        assert {field.name for field in fields(kind)} <= documented(section), section
+    assert {field.name for field in fields(Score)} <= documented("agents")
+
+
+def test_saved_results_are_loaded_again(tmp_path):
+    results = small(["random", OWN + "Crash", "solver"], exploit=True)
+    results.save(tmp_path / "r.json")
+    assert Results.load(tmp_path / "r.json") == results
+    content = json.loads((tmp_path / "r.json").read_text())
+    content["agents"][0]["kept"] = 2
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"agents\[0\].kept"):
+        Results.load(tmp_path / "r.json")
+
+
+def test_samples_are_whole_duels():
+    results = small(["random", "solver", OWN + "Largest"])
     game = GAMES["divider-duel"]
-    assert len(results["samples"]) == 3
-    for sample in results["samples"]:
-        duel = game.replay(game.make_rules(), [move["number"] for move in sample["moves"]])
-        assert duel.finished and sample["winner"] == sample["seats"][duel.winner]
-        assert [move["seat"] for move in sample["moves"]] == [ply % 2 for ply in range(len(sample["moves"]))]
-        for move in sample["moves"]:
-            assert bool(move["better"]) == (move["verdict"] == "blunder")
-            assert move["number"] not in move["better"]
+    assert len(results.samples) == 3
+    for sample in results.samples:
+        duel = replay(game, game.make_rules(), [move.number for move in sample.moves])
+        assert duel.finished and sample.winner == sample.seats[duel.winner]
+        assert [move.seat for move in sample.moves] == [ply % 2 for ply in range(len(sample.moves))]
+        for move in sample.moves:
+            assert bool(move.better) == (move.verdict == "blunder")
+            assert move.number not in move.better
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("agent", "reason"),
     [
-        ("Cheat", "played an illegal move"),
-        ("Crash", "raised RuntimeError: out of <ideas> & time"),
-        ("Babble", "'seven'"),
+        (Cheat, "played an illegal move"),
+        (Crash, "raised RuntimeError: out of <ideas> & time"),
+        (Babble, "'seven'"),
     ],
 )
-def test_a_faulty_agent_loses_with_the_reason_in_the_report(name, reason, capsys, tmp_path):
-    arguments = [*map(str, SMALL), "random", OWN + name, "solver", "--report", str(tmp_path / "r.html")]
-    assert evaluate.main(arguments) == 0
-    printed = capsys.readouterr().out
-    assert reason in printed and "lost" in printed
-    page = (tmp_path / "r.html").read_text()
-    assert reason.replace("<", "&lt;").replace(">", "&gt;").replace("& t", "&amp; t").replace("'", "&#x27;") in page
-    results = run(*arguments, capsys=capsys)
-    random, faulty, solver = results["agents"]
-    assert random["illegal_moves"] == solver["illegal_moves"] == 0 < faulty["illegal_moves"]
-    assert sum(faulty["reasons"].values()) == faulty["illegal_moves"] <= 200
-    if name != "Cheat":
-        assert faulty["score"] == 0
-    assert any(sample["fault"] and sample["moves"][-1]["number"] is None for sample in results["samples"])
+def test_a_faulty_agent_loses_with_the_reason_in_the_report(agent, reason):
+    results = small({"random": "random", "faulty": agent, "solver": "solver"})
+    assert reason in str(results) and "faulty lost" in str(results)
+    escaped = reason.replace("<", "&lt;").replace(">", "&gt;").replace("& t", "&amp; t").replace("'", "&#39;")
+    assert escaped in report_page(results)
+    random, faulty, solver = results.agents
+    assert random.faults == solver.faults == 0 < faulty.faults
+    assert sum(faulty.reasons.values()) == faulty.faults <= 200
+    if agent is not Cheat:
+        assert faulty.total.score == 0
+    assert any(sample.fault and sample.moves[-1].number is None for sample in results.samples)
 
 
-def test_a_game_too_large_to_solve_has_no_kept_column(capsys, tmp_path):
-    report = tmp_path / "r.html"
-    arguments = ["--game", "prime-rumble", "--highest", "400", "--duels", "4", "random", OWN + "Largest"]
-    assert evaluate.main([*arguments, "--report", str(report)]) == 0
-    printed = capsys.readouterr().out
-    assert "No kept column" in printed and "too many to solve" in printed and "kept %" not in printed
-    assert "blunders" not in printed
-    assert "too many to solve" in report.read_text()
-    results = run(*arguments, capsys=capsys)
-    assert results["graded"] is False and results["agents"][0]["kept"] is None
-    assert results["samples"][0]["moves"][-1]["verdict"] == "ungraded"
+def test_a_game_too_large_to_solve_has_no_kept_column():
+    results = evaluate("prime-rumble", ["random", OWN + "Largest"], duels=4, highest=400)
+    said = str(results)
+    assert "No kept column" in said and "too many to solve" in said and "kept %" not in said
+    assert "blunders" not in said
+    assert "too many to solve" in report_page(results)
+    assert results.graded is False and results.agents[0].kept is None
+    assert results.samples[0].moves[-1].verdict == "ungraded"
 
 
-def test_grading_can_be_left_out(results_of):
-    graded, ungraded = (results_of(*SMALL, "random", "solver", *flags) for flags in ((), ("--ungraded",)))
-    assert graded["matrix"] == ungraded["matrix"] and ungraded["graded"] is False
+def test_grading_can_be_left_out():
+    graded, ungraded = (small(["random", "solver"], graded=graded) for graded in (True, False))
+    assert graded.matrix == ungraded.matrix and ungraded.graded is False
+
+
+def test_spoiled_draws_are_counted_in_table_and_report():
+    results = evaluate("prime-duel-sum", ["random", "solver"], duels=20, exploit=True)
+    random, _ = results.exploits
+    assert any(exam.grade.spoiled for exam in random.exams)
+    said, page = str(results), report_page(results)
+    for exam in random.exams:
+        if exam.grade.drawn:
+            assert f"{exam.grade.spoiled:,} of {exam.grade.drawn:,} drawn ones spoiled" in said
+            assert f"<td>{exam.grade.drawn:,}</td><td>{exam.grade.spoiled:,}</td>" in page
+
+
+def test_progress_is_told_by_duels():
+    calls = []
+    small(["random", "solver"], progress=lambda *call: calls.append(call))
+    duels = [(done, total) for task, done, total in calls if task == "duels"]
+    assert duels[-1] == (100, 100) and duels == sorted(duels)
 
 
 class Links(HTMLParser):
@@ -249,36 +230,81 @@ class Links(HTMLParser):
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_the_report_stands_alone(game, results_of):
-    page = report_page(results_of("--game", game, "--duels", 20, "random", "solver", OWN + "Largest"))
+def test_the_report_stands_alone(game):
+    page = report_page(evaluate(game, ["random", "solver", OWN + "Largest"], duels=20))
     links = Links()
     links.feed(page)
     assert not links.fetched and not links.open
     assert not re.search(r"https?:|url\(|@import|<script", page)
     assert page.count("<svg") == 3 and page.count('class="duel"') == 3
-    assert "nan" not in page.lower().replace("tenant", "")
+    assert "nan" not in page.lower()
 
 
-def test_the_report_shows_walks_and_escapes_names(results_of):
-    results = results_of(*SMALL, "--exploit", "random", "solver")
-    results["agents"][0]["name"] = "<b>&"
+def test_the_report_shows_walks_and_escapes_names():
+    results = small({"<b>&": "random", "solver": "solver"}, exploit=True)
     page = report_page(results)
     assert "Exploitability" in page and "<b>&<" not in page and "&lt;b&gt;&amp;" in page
 
 
-def test_a_sixth_game_is_evaluated_too(results_of):
-    # Imported here, because this module is also loaded for the agents in it, and that one is heavy.
-    from tests.games.test_sixth_game import Subtraction
-
+def test_a_sixth_game_is_evaluated_too():
     spec = add_game(GameSpec("subtraction-too", "Subtraction", Subtraction, {"heap": 11, "most": 3}))
     try:
-        arguments = ("--game", "subtraction-too", "--heap", 21, "--duels", 50, "random", "solver", "--exploit")
-        results = results_of(*arguments)
-        assert results["agents"][1]["kept"] == 1
-        assert results["exploit"][-1]["thrown"] == 0
+        results = evaluate("subtraction-too", ["random", "solver"], duels=50, exploit=True, heap=21)
+        assert results.agents[1].kept == 1
+        assert results.exploits[-1].exams[-1].grade.thrown == 0
         assert report_page(results).count("<svg") == 3
     finally:
         del GAMES[spec.name]
+
+
+@pytest.mark.parametrize(
+    ("agents", "options", "message"),
+    [
+        (["random"], {}, "two agents or more"),
+        ("random", {}, "agents must be several names"),
+        (["random", "nobody"], {}, "there is no agent 'nobody'; there are random, greedy, solver"),
+        ({"a": "random", "b": 3}, {}, "an agent is a name"),
+        ({"a": "random", 3: "solver"}, {}, "must be named by strings"),
+        (["random", "solver"], {"duels": 7}, "duels must be an even number"),
+        (["random", "solver"], {"duels": 0}, "duels must be an integer of at least 2"),
+        (["random", "solver"], {"seed": -1}, "seed must be"),
+        (["random", "solver"], {"openings": 0.5}, "openings must be"),
+        (["random", "solver"], {"highest": 1}, "highest must be"),
+        (["random", "solver"], {"graded": False, "exploit": True}, "exploit needs perfect play"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_played(agents, options, message):
+    with pytest.raises(ValueError, match=message):
+        small(agents, **options)
+
+
+# The same as a program.
+
+
+def test_the_command_works_as_typed(tmp_path):
+    """From the repository's root, in a process of its own, with every output at once."""
+    command = f"train/evaluate.py --game prime-duel-sum random mcts:2 {OWN}Largest --duels 20 --exploit"
+    files = ["--json", str(tmp_path / "r.json"), "--report", str(tmp_path / "r.html")]
+    done = subprocess.run(
+        [sys.executable, *command.split(), *files], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    for word in ("Score of the row against the column", "kept %", "Elo", "ms/move", "won positions", "mcts:2"):
+        assert word in done.stdout
+    results = Results.load(tmp_path / "r.json")
+    assert list(results.command) == [*command.split(), *files]
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    assert {path.name for path in tmp_path.iterdir()} == {"r.json", "r.html"}
+
+
+def test_the_program_prints_what_the_function_returns(capsys):
+    assert numduel(["evaluate", *SMALL, "random", "solver", "--exploit", "--highest", "12"]) == 0
+    printed = capsys.readouterr().out
+    results = small(["random", "solver"], exploit=True, highest=12)
+    without_times = re.compile(r"\b\d\.\d{3}\b")
+    assert without_times.sub("", printed) == without_times.sub("", f"{results}\n")
+    assert numduel(["evaluate", *SMALL, "random", "solver", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["versions"]["numduel_env"] == numduel_env.__version__
 
 
 @pytest.mark.parametrize(
@@ -286,59 +312,31 @@ def test_a_sixth_game_is_evaluated_too(results_of):
     [
         ("--game divider-duel random", "two agents or more"),
         ("--game divider-duel random nobody", "there is no agent 'nobody'"),
-        ("--game divider-duel random human", "a human plays in the terminal only"),
         ("--game divider-duel random no.such.module:Agent", "cannot be imported"),
-        ("--game divider-duel random tests.evaluation.test_evaluate:unmakeable", "no weights here"),
-        ("--game divider-duel random tests.evaluation.test_evaluate:no_agent", "must return an object with choose"),
+        (f"--game divider-duel random {OWN}unmakeable", "no weights here"),
+        (f"--game divider-duel random {OWN}no_agent", "must return an object with choose"),
         ("--game chess random solver", "there is no game 'chess'"),
         ("--game prime-duel random solver", "choose prime-duel-product or prime-duel-sum"),
         ("--game divider-duel --target 9 random solver", "divider-duel has no --target"),
         ("--game divider-duel --highest 1 random solver", "highest must be"),
-        ("--game divider-duel random solver --duels 7", "--duels must be an even number"),
-        ("--game divider-duel random solver --duels 0", "--duels must be an even number"),
+        ("--game divider-duel random solver --duels 7", "duels must be an even number"),
+        ("--game divider-duel random solver --duels 0", "duels must be an integer of at least 2"),
         ("--game divider-duel random solver --duels many", "invalid int value"),
-        ("--game divider-duel random solver --openings -1", "--openings must be at least 0"),
-        ("--game divider-duel random solver --seed -1", "--seed must be at least 0"),
-        ("--game divider-duel random solver --budget 0", "--budget must be at least 1"),
+        ("--game divider-duel random solver --openings -1", "openings must be an integer of at least 0"),
+        ("--game divider-duel random solver --seed -1", "seed must be an integer of at least 0"),
+        ("--game divider-duel random solver --budget 0", "budget must be an integer of at least 1"),
         ("--game divider-duel random solver --json /no/such/folder/r.json", "no file can be written there"),
         ("--game divider-duel random solver --report /", "no file can be written there"),
         ("--game divider-duel random solver --json /dev/null", "no file can be written there"),
+        ("--game divider-duel random solver --json r --report r", "must be different files"),
         ("--game prime-rumble --highest 400 random solver", "too many to solve"),
-        ("--game prime-rumble --highest 400 random random --exploit", "--exploit needs perfect play"),
+        ("--game prime-rumble --highest 400 random random --exploit", "exploit needs perfect play"),
         ("random solver", "--game"),
     ],
 )
 def test_wrong_input_ends_in_one_clear_line(arguments, message, capsys):
     with pytest.raises(SystemExit) as ended:
-        evaluate.main(arguments.split())
+        numduel(["evaluate", *arguments.split()])
     assert ended.value.code == 2
-    told = capsys.readouterr().err
-    assert message in told and told.count("\n") == 1
-
-
-def test_intervals():
-    low, high = wilson(50, 100)
-    assert (low, high) == (pytest.approx(0.4038, abs=1e-4), pytest.approx(0.5962, abs=1e-4))
-    assert wilson(0, 10)[0] == 0 and wilson(10, 10)[1] == 1
-    assert wilson(10, 10)[0] == pytest.approx(0.7225, abs=1e-4)
-
-
-def test_ratings_recover_true_strengths():
-    true = np.array([-300.0, -50.0, 100.0, 250.0])
-    expected = 1 / (1 + 10 ** ((true[None] - true[:, None]) / 400))
-    points = 1e6 * expected * (1 - np.eye(4))
-    np.testing.assert_allclose(bradley_terry(points), true, atol=0.1)
-    order = [2, 0, 3, 1]
-    np.testing.assert_allclose(bradley_terry(points[np.ix_(order, order)]), true[order], atol=0.1)
-
-
-def test_ratings_stay_finite_and_fair():
-    points = np.array([[0, 1000, 1000], [0, 0, 500], [0, 500, 0.0]])
-    best, second, third = bradley_terry(points)
-    assert np.isfinite(best) and best > 500
-    assert second == pytest.approx(third) and best + second + third == pytest.approx(0)
-
-
-def test_another_block_size_would_be_other_duels(results_of):
-    """The size of a block is part of what a seed means, so the results name it."""
-    assert results_of(*SMALL, "random", "solver")["openings_per_block"] == match_module.OPENINGS_PER_BLOCK == 256
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1

@@ -5,8 +5,8 @@ import copy
 import numpy as np
 import pytest
 
+from numduel_env.batch import take_rows
 from numduel_env.games import GAMES
-from numduel_env.rules import take_rows
 from tests.support.naive import NAIVE
 
 SEQUENCES = [

@@ -17,7 +17,8 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import numduel_env
 from numduel_env import GAMES, GameSpec, Rules, random_legal, register_game
-from numduel_env.rules import BoolArray, whole_number
+from numduel_env.batch import BoolArray
+from numduel_env.rules import whole_number
 from numduel_env.solvers import solver_for
 
 
@@ -120,4 +121,4 @@ def test_a_solver_finds_perfect_play(spec):
     np.testing.assert_array_equal(solver.value(heaps), np.where(heaps.counters % 4, 1, -1))
     environment = gymnasium.make("numduel/Subtraction-v0", opponent="solver", seat="second")
     environment.reset(seed=0)
-    assert environment.unwrapped._duel.moves == [3]
+    assert environment.unwrapped.duel.moves == [3]

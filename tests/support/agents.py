@@ -65,6 +65,13 @@ class Babble:
         return "seven"
 
 
+class Scripted:
+    """Answers what a function of (position, legal, generator) says."""
+
+    def __init__(self, answer):
+        self.choose = answer
+
+
 class Editor:
     """Plays the smallest legal number, and writes into everything it is given."""
 

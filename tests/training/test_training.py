@@ -24,10 +24,10 @@ from agents.checkpoint import BadCheckpoint, read_card, read_tensors, rules_of, 
 from agents.learned import REFERENCES, LearnedAgent, load_agent, reference_for
 from agents.networks import MoveNetwork
 from numduel_env import GAMES, GameSpec, random_legal, register_game
+from numduel_env.batch import take_rows
 from numduel_env.duels import Duels
 from numduel_env.envs.vector import NumduelVectorEnv
-from numduel_env.observation import MoveObserver, Observer
-from numduel_env.rules import take_rows
+from numduel_env.observation import AfterstateObserver, Observer
 from numduel_env.solvers import solver_for
 from tests.games.test_sixth_game import Subtraction, forget
 from tests.support import ROOT
@@ -211,7 +211,7 @@ def constant_weights(observer, action):
 def test_the_pool_plays_its_snapshots_and_is_restored():
     # With 5 to 9 alone no number is a multiple of another, so a move takes just its own number away.
     rules = GAMES["divider-duel"].make_rules(lowest=5, highest=9)
-    observer = MoveObserver(rules)
+    observer = AfterstateObserver(rules)
     pool = Pool(rules, observer)
     position, generator = rules.initial((400,)), np.random.default_rng(0)
     assert set(pool.choose(position, generator)) == set(range(5))
@@ -286,7 +286,7 @@ def test_a_run_goes_on_from_what_was_learned(opponent, tmp_path):
 def test_learning_cools_down_with_the_budget(tmp_path):
     graded_already = {"grade": None, "curve": [{}], "progress": {"plies": 0, "seconds": 0.0}}
     record = Record(graded_already, None)
-    observer = MoveObserver(GAMES["divider-duel"].make_rules())
+    observer = AfterstateObserver(GAMES["divider-duel"].make_rules())
     watch = Watch(tmp_path, record, observer, None, Budget(1000, float("inf")))
     for plies, warmth in ((0, 1), (250, 0.75), (800, 0.2), (999, COLDEST), (5000, COLDEST)):
         watch.plies = plies
@@ -325,7 +325,7 @@ def test_only_without_any_mistake_is_play_perfect():
 
 def test_the_best_weights_are_kept():
     rules = GAMES["divider-duel"].make_rules()
-    observer = MoveObserver(rules)
+    observer = AfterstateObserver(rules)
 
     class Scripted:
         grades = iter([Grade(0.5, 50, 5), Grade(0.9, 10, 1), Grade(0.8, 20, 2)])
@@ -351,7 +351,7 @@ def test_the_best_weights_are_kept():
 def test_the_grader_finds_the_solver_perfect_and_random_play_not():
     rules = GAMES["divider-duel"].make_rules()
     solver = solver_for(rules)
-    observer = MoveObserver(rules)
+    observer = AfterstateObserver(rules)
 
     class Knowing(MoveNetwork):
         """Prefers as the solver does: the agent asks about the positions that it was shown, in their order."""
