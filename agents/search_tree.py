@@ -258,9 +258,7 @@ class Trees:
         return np.fromiter(map(self.node_at.get, keys, repeat(NOWHERE)), np.int64, len(keys))
 
 
-def rollout_values(
-    rules: Rules[Any], position: Position, legal: BoolArray, generator: np.random.Generator
-) -> Floats:
+def rollout_values(rules: Rules[Any], position: Position, legal: BoolArray, generator: np.random.Generator) -> Floats:
     """Return the values of unfinished positions by one rollout each: a game played on at random, 0 if it never ends."""
     rows = np.arange(len(legal))
     values = np.zeros(len(rows), np.float32)

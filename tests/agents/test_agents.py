@@ -7,14 +7,14 @@ import sys
 
 import numpy as np
 import pytest
+from agents.greedy import GreedyAgent
 
 from agents import AGENTS, make_agent
-from agents.greedy import GreedyAgent
 from agents.mcts import MCTSAgent
 from numduel_env import GAMES, random_legal
 from numduel_env.batch import any_legal
 from numduel_env.solvers import solver_for
-from tests.games.test_sixth_game import Subtraction
+from tests.support.toys import Subtraction
 from tests.support.variants import each, each_game, each_variant
 
 SHAPES = [(), (5,), (2, 3)]

@@ -121,7 +121,9 @@ def test_results_hang_together():
 
 
 def test_results_are_documented_field_by_field():
-    sections = dict(zip(("results", "agents", "exploits", "samples"), (ROOT / "docs/results.md").read_text().split("\n## ")))
+    sections = dict(
+        zip(("results", "agents", "exploits", "samples"), (ROOT / "docs/results.md").read_text().split("\n## "))
+    )
 
     def documented(section):
         cells = re.findall(r"^\| (`.*?) \|", sections[section], re.MULTILINE)

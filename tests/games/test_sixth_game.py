@@ -4,56 +4,19 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env
-from numpy.typing import NDArray
 from pettingzoo.test import api_test, render_test, seed_test
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import numduel_env
-from numduel_env import GAMES, GameSpec, Rules, random_legal, register_game
-from numduel_env.batch import BoolArray
-from numduel_env.rules import whole_number
+from numduel_env import GAMES, GameSpec, random_legal, register_game
 from numduel_env.solvers import solver_for
-
-
-class Heap(NamedTuple):
-    """How many counters are left."""
-
-    counters: NDArray[np.int64]
-
-
-class Subtraction(Rules):
-    """Take one to ``most`` counters from a heap; whoever takes the last one wins."""
-
-    def __init__(self, heap: int, most: int) -> None:
-        self.heap = whole_number("heap", heap, 1)
-        self.numbers = np.arange(1, whole_number("most", most, 1) + 1)
-        self.max_plies = self.heap
-
-    def initial(self, shape: tuple[int, ...] = ()) -> Heap:
-        return Heap(np.full(shape, self.heap)[()])
-
-    def legal(self, position: Heap) -> BoolArray:
-        return position.counters[..., None] >= self.numbers
-
-    def play(self, position: Heap, action: Any) -> Heap:
-        return Heap(position.counters - self.numbers[action])
-
-    def features(self, position: Heap) -> dict[str, NDArray[Any]]:
-        return {"counters": position.counters / self.heap}
-
-
-def forget(spec):
-    """Take a game out of the table and both registries."""
-    del GAMES[spec.name]
-    del gymnasium.registry[spec.gymnasium_id]
-    del pettingzoo.env_registry.registration.aec_registry[spec.pettingzoo_id]
+from tests.support.toys import Heap, Subtraction, forget
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +46,12 @@ def test_gymnasium_doors(spec):
     vector = gymnasium.make_vec("numduel/Subtraction-v0", num_envs=64, heap=20)
     _, infos = vector.reset(seed=0)
     generator = np.random.default_rng(0)
-    told = []
+    payoffs = []
     for _ in range(60):
         _, rewards, terminated, truncated, infos = vector.step(random_legal(infos["action_mask"], generator))
         assert not truncated.any()
-        told += rewards[terminated].tolist()
-    assert set(told) == {-1.0, 1.0}
+        payoffs += rewards[terminated].tolist()
+    assert set(payoffs) == {-1.0, 1.0}
 
 
 def test_people_can_read_and_see_it(spec):

@@ -23,6 +23,8 @@ import tree
 import yaml
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+from train.rllib_ppo.duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, sight
+from train.rllib_ppo.module import MaskedModule
 
 from agents import make_agent
 from agents.learned import LearnedAgent
@@ -36,8 +38,6 @@ from tests.interop.examples import run_readme_lines
 from tests.support import ROOT
 from tests.support.variants import each_variant
 from train.rllib_ppo.algorithm import NoRay, base_config, make_algorithm, start_ray
-from train.rllib_ppo.duels import MASK, MODULE, SEEN, DuelEnv, DuelRunner, sight
-from train.rllib_ppo.module import MaskedModule
 from train.rllib_ppo.run import Run
 from train.runs.folder import occupied
 from train.runs.record import history

@@ -38,8 +38,8 @@ from tests.games.test_rulebooks import (
     right,
     told,
 )
-from tests.games.test_sixth_game import Subtraction
 from tests.support import ROOT
+from tests.support.toys import Subtraction
 
 PROGRAM = [sys.executable, "agents/play.py"]
 TWO_PEOPLE = ["--first", "human", "--second", "human"]

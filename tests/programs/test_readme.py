@@ -7,8 +7,8 @@ import re
 import pytest
 
 from numduel_env import GAMES
-from tests.games.test_sixth_game import forget
 from tests.support import ROOT
+from tests.support.toys import forget
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -29,8 +29,8 @@ from numduel_env.duels import Duels
 from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.observation import AfterstateObserver, Observer
 from numduel_env.solvers import solver_for
-from tests.games.test_sixth_game import Subtraction, forget
 from tests.support import ROOT
+from tests.support.toys import Subtraction, forget
 from tests.support.variants import each_game, each_variant
 from train.evaluate import main as evaluate_main
 from train.ppo import PRESET, Arguments, train
