@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.batch import BoolArray, Position, PositionT, batch_of_one, random_legal, take_rows
+from numduel_env.batch import BoolArray, Position, batch_of_one, random_legal, take_rows
 from numduel_env.duel import Duel
 from numduel_env.rules import Rules
 from numduel_env.solvers import ILLEGAL, Solver, TooLargeToSolve, solver_for
@@ -36,6 +36,7 @@ class Agent(Protocol):
         ``legal`` is the action mask ``[N, A]``. Position and mask are the agent's own to write into. No position is
         finished. All randomness comes from ``generator``.
         """
+        ...
 
 
 class Player(Protocol):
@@ -43,6 +44,7 @@ class Player(Protocol):
 
     def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
         """Return a legal action for the player to move; ``duel`` is a copy."""
+        ...
 
 
 AgentFactory = Callable[[Rules[Any]], Any]
@@ -188,7 +190,7 @@ class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is
 
 
 def ask(
-    agent: Agent, position: PositionT, legal: BoolArray, rows: NDArray[np.intp], generator: np.random.Generator
+    agent: Agent, position: Position, legal: BoolArray, rows: NDArray[np.intp], generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return an agent's actions in ``rows`` of a batch, or raise ``BadAnswer`` unless it is an integer for each.
 

@@ -82,7 +82,7 @@ class AfterstateObserver:
         self.size = sum(self.layout.values())
 
     def __call__(self, position: Position, legal: BoolArray) -> NDArray[np.float32]:
-        """Return ``[moves, size]`` for the legal moves of a batch with one axis, ordered as by ``np.nonzero(legal)``."""
+        """Return ``[moves, size]``: the legal moves of a batch with one axis, in the order of ``np.nonzero(legal)``."""
         after = afterstates(self.rules, position, legal)
         outlook = self.rules.outlook(after)
         return np.concatenate([self._features(after, None, (len(outlook),)), outlook], axis=-1, dtype=FLOAT)

@@ -61,7 +61,7 @@ class Rules(ABC, Generic[PositionT]):
 
     @abstractmethod
     def features(self, position: PositionT) -> dict[str, NDArray[Any]]:
-        """Return the observation as named parts ``[..., k]`` or ``[...]`` within [0, 1]; they tell the mover everything."""
+        """Return the observation as named parts ``[..., k]`` or ``[...]`` within [0, 1]; the mover sees everything."""
 
     def value(self, position: PositionT) -> NDArray[np.int8]:
         """Return the value (-1, 0, +1) of a finished game to its mover; meaningless while the game goes on.

@@ -1,4 +1,4 @@
-"""What a move is worth beside perfect play: the one definition of *kept*.
+"""Moves graded by perfect play: the one definition of *kept*.
 
 A move is **kept** if it preserves the value of a position that is not lost for the mover, and a **blunder** if it does
 not: it throws away a win, or spoils a draw. In a lost position there is nothing to keep, and moves are not counted.
@@ -89,7 +89,10 @@ def graded_moves(
     at the end gave no legal answer.
     """
     rules, replayed, moves = duel.rules, Duel(duel.rules), []
-    for ply, action in enumerate([*duel.actions, *([None] if forfeited else [])]):
+    actions: list[int | None] = [*duel.actions]
+    if forfeited:
+        actions.append(None)
+    for ply, action in enumerate(actions):
         verdict, better = UNGRADED, np.zeros(0, np.int64)
         if solver is not None and ply >= opening:
             values = solver.action_values(replayed.position)

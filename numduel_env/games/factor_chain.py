@@ -23,7 +23,7 @@ class Chain(NamedTuple):
     followers: BoolArray
 
 
-class FactorChain(Rules):
+class FactorChain(Rules[Chain]):
     """Choose an unused factor or multiple of the last number."""
 
     def __init__(self, lowest: int, highest: int) -> None:

@@ -27,7 +27,7 @@ class Scores(NamedTuple):
     theirs: NDArray[np.int64]
 
 
-class PrimeDuelProduct(Rules):
+class PrimeDuelProduct(Rules[Scores]):
     """Multiply your score by a prime; hit the target, never pass it."""
 
     def __init__(self, target: int, primes_below: int) -> None:

@@ -38,7 +38,7 @@ class PoolAndScores(NamedTuple):
     theirs: NDArray[np.int64]
 
 
-class PrimeDuelSum(Rules):
+class PrimeDuelSum(Rules[PoolAndScores]):
     """Add a number to your score; reach the target exactly.
 
     ``max_plies`` limits the refilled game only: the others end with the list.

@@ -24,7 +24,7 @@ class Pool(NamedTuple):
     pool: BoolArray
 
 
-class Sieve(Rules):
+class Sieve(Rules[Pool]):
     """Choose a number of the pool; it goes, and its multiples go with it."""
 
     def __init__(self, lowest: int, highest: int) -> None:

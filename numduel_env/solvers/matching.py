@@ -10,8 +10,6 @@ exactly when some maximum matching of the unused numbers, that number included, 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +22,7 @@ REMEMBERED = 1 << 16
 """Pools whose answers are kept before all are forgotten."""
 
 
-class MatchingSolver(Solver[Any]):
+class MatchingSolver(Solver[Chain]):
     """Exact values of every position of a Factor Chain game, whatever its size."""
 
     rules: FactorChain

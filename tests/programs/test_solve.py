@@ -10,6 +10,7 @@ import pytest
 
 from numduel_env import GAMES
 from numduel_env.__main__ import main
+from numduel_env.duel import replay
 from numduel_env.solvers import TooLargeToSolve, solver_for
 from tests.solvers.known import KNOWN
 
@@ -37,7 +38,7 @@ def test_solve_prints_one_json_object(game, params, value, wins, draws, capsys):
     assert printed["params"] == {**GAMES[game].params, **params}
     assert printed["value"] == value
     assert printed["best"] == (wins or GAMES[game].make_rules(**params).numbers.tolist())
-    assert [int(number) for number, worth in printed["action_values"].items() if worth == 1] == wins
+    assert [int(number) for number, action_value in printed["action_values"].items() if action_value == 1] == wins
 
 
 def test_solve_from_moves(capsys):
@@ -57,7 +58,7 @@ def test_solve_for_people(capsys):
     assert "Player 1 to move wins\nwinning moves: 4\n" in printed
     line = [int(number) for number in printed.split("line: ")[1].split(",")]
     rules = GAMES["divider-duel"].make_rules()
-    duel = GAMES["divider-duel"].replay(rules, line)
+    duel = replay(GAMES["divider-duel"], rules, line)
     assert duel.winner == 0
     assert main(["solve", "divider-duel", "--moves", "2,3,5,7"]) == 0
     assert capsys.readouterr().out == "the game is over: Player 2 wins\n"
@@ -99,7 +100,7 @@ def test_the_principal_line_never_goes_in_circles(flags, capsys):
     values = dict(zip(flags.split()[::2], map(int, flags.split()[1::2])))
     params = {name.strip("-"): value for name, value in values.items()}
     rules = GAMES["prime-duel-sum"].make_rules(when_empty="refill", **params)
-    duel = GAMES["prime-duel-sum"].replay(rules, line)
+    duel = replay(GAMES["prime-duel-sum"], rules, line)
     assert not duel.truncated
     if "draws" not in printed.splitlines()[0]:
         assert duel.winner == (0 if "to move wins" in printed else 1)

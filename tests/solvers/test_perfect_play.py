@@ -6,11 +6,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agents import make_agent
 from numduel_env import GAMES, random_legal
-from numduel_env.batch import take_rows
-from numduel_env.evaluation.match import Player, play_match
-from numduel_env.solvers import ILLEGAL, SolverPolicy, solver_for
+from numduel_env.agent import SolverAgent, make_agent
+from numduel_env.batch import batch_of_one, take_rows
+from numduel_env.evaluation.match import Entrant, play_match
+from numduel_env.solvers import ILLEGAL, solver_for
 from tests.solvers.known import KNOWN, REFILL
 from tests.solvers.positions import random_positions
 from tests.support.variants import each
@@ -85,27 +85,28 @@ def test_any_leading_shape(game, params):
 
 
 @each_solved
-def test_the_policy_keeps_every_value_and_sets_the_harder_problem(game, params):
+def test_the_agent_keeps_every_value_and_sets_the_harder_problem(game, params):
     rules = GAMES[game].make_rules(**params)
     solver = solver_for(rules)
-    policy = SolverPolicy(solver)
+    agent = SolverAgent(rules, solver)
     position = random_positions(rules, 60, 3)
     position = take_rows(position, np.flatnonzero(rules.legal(position).any(-1)))
-    preferred, best, value = policy.preferred(position), solver.best(position), solver.value(position)
+    legal = rules.legal(position)
+    preferred, best, value = agent.preferred(position, legal), solver.best(position), solver.value(position)
     assert preferred.any(-1).all()
     assert not (preferred & ~best).any()
     for row in range(len(value)):
         single = position._make(field[row] for field in position)
-        np.testing.assert_array_equal(policy.preferred(single), preferred[row])
+        np.testing.assert_array_equal(agent.preferred(batch_of_one(single), legal[row][None])[0], preferred[row])
         left = {}
         for action in np.flatnonzero(best[row]):
             after = rules.play(single, int(action))
             left[action] = (rules.legal(after) if value[row] > 0 else solver.best(after)).sum()
         fewest = [action for action, count in left.items() if count == min(left.values())]
         assert np.flatnonzero(preferred[row]).tolist() == fewest
-    chosen = policy.choose(position, np.random.default_rng(0))
+    chosen = agent.choose(position, legal, np.random.default_rng(0))
     assert preferred[np.arange(len(chosen)), chosen].all()
-    np.testing.assert_array_equal(chosen, policy.choose(position, np.random.default_rng(0)))
+    np.testing.assert_array_equal(chosen, agent.choose(position, legal, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize(("game", "params", "value", "wins", "draws"), KNOWN)
@@ -135,7 +136,7 @@ def test_the_winning_seat_always_wins_against_random(game, params, value, wins, 
 @pytest.mark.parametrize(("game", "params", "value", "wins", "draws"), KNOWN)
 def test_the_winning_seat_wins_a_thousand_of_a_thousand(game, params, value, wins, draws, opponent):
     rules = GAMES[game].make_rules(**params)
-    pair = (Player("solver", make_agent("solver", rules)), Player(opponent, make_agent(opponent, rules)))
+    pair = (Entrant("solver", make_agent("solver", rules)), Entrant(opponent, make_agent(opponent, rules)))
     match = play_match(rules, pair, 2000, openings=0)
     in_the_winning_seat = match.opener == (0 if value > 0 else 1)
     assert in_the_winning_seat.sum() == 1000
@@ -159,4 +160,4 @@ def test_a_lost_solver_is_still_a_hard_opponent():
 def test_the_opponent_in_the_single_environment():
     environment = gymnasium.make("numduel/DividerDuel-v0", opponent="solver", seat="second")
     environment.reset(seed=0)
-    assert environment.unwrapped._duel.moves == [4]
+    assert environment.unwrapped.duel.moves == [4]

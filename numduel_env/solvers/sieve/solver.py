@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ CELLS_AT_ONCE = 1 << 20
 """A larger batch is answered in slices of about as many numbers, whose intermediate results stay small."""
 
 
-class SieveSolver(Solver[Any]):
+class SieveSolver(Solver[Pool]):
     """Exact play for any range of numbers whose tables fit into ``budget`` bytes; else raises ``TooLargeToSolve``.
 
     Every down-set of divisibility is answered; any other pool cannot arise and raises a ``ValueError``. The tables of a
