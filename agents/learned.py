@@ -114,21 +114,3 @@ def reference_for(rules: Rules[Any]) -> Path:
             return folder
     known = ", ".join(map(str, games.values())) or "none"
     raise BadCheckpoint(f"no trained agent comes with the project for this game; there are: {known}")
-
-
-def make_ppo(rules: Rules[Any], place: str) -> LearnedAgent:
-    """Return the agent ``ppo:PATH`` or ``ppo:reference``."""
-    if not place:
-        raise ValueError("ppo:PATH needs the folder that train/ppo.py wrote, or ppo:reference")
-    return load_agent(reference_for(rules) if place == "reference" else Path(place), rules)
-
-
-def make_rllib(rules: Rules[Any], place: str) -> LearnedAgent:
-    """Return the agent ``rllib:PATH``."""
-    if not place:
-        raise ValueError("rllib:PATH needs the folder that train/rllib.py wrote")
-    return load_agent(Path(place), rules)
-
-
-LEARNED = {"ppo": make_ppo, "rllib": make_rllib}
-"""The makers of trained agents, by the word that names them; each can guide a tree search."""

@@ -174,9 +174,7 @@ def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
         seed=seed,
         device=args.device,
     )
-    if task.card and task.before:
-        if task.before.preset != preset:
-            raise BadCheckpoint(f"{folder} was trained with another preset: {task.before.preset}")
+    if task.card:
         record.keep(read_weights(folder, task.card, rules))
         restore(model.policy, folder, task.card)
         if pool:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 import numpy as np
 
 from agents.cards import Card, CurvePoint, Evaluation, GameCard, Session, Settings, TrainingCard, TrainingProgress
-from agents.checkpoint import Tensors
+from agents.checkpoint import BadCheckpoint, Tensors
 from agents.learned import Architecture, LearnedAgent
 from numduel_env.agent import RandomAgent
 from numduel_env.evaluation.match import Entrant
@@ -97,8 +97,13 @@ def begin_card(
     device: str,
     packages: Sequence[str],
 ) -> Card:
-    """Return the card of a run at the beginning of a session: of a new run, or of the one that goes on."""
+    """Return the card of a run at the beginning of a session: of a new run, or of the one that goes on.
+
+    Raises ``BadCheckpoint`` if that one has learned with another preset.
+    """
     before = task.before
+    if before and before.preset != preset:
+        raise BadCheckpoint(f"{task.arguments.resume} was trained with another preset: {before.preset}")
     progress = before.progress if before else TrainingProgress()
     session = begin_session(progress.plies, task.arguments.seed, device, packages)
     training = TrainingCard(
