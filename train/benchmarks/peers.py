@@ -65,8 +65,8 @@ def open_spiel_loop() -> Callable[[float], int]:
 def divider_duel_in_open_spiel() -> Any:
     """Return Divider Duel as an OpenSpiel game whose states are plain lists.
 
-    OpenSpiel's minimax takes about 1.5 times as long on the states of `numduel_env.envs.openspiel`, which serve every game:
-    a comparison by those would flatter us.
+    OpenSpiel's minimax takes about 1.5 times as long on the states of ``numduel_env.envs.openspiel``, which serve every
+    game: a comparison by those would flatter us.
     """
     import pyspiel
 

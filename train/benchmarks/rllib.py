@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
+from tqdm import tqdm
+
 from numduel_env.games import GAMES
+from train.benchmarks.measures import Measure, Plies, compare
 
 ENVIRONMENTS = 64
-"""So many games, of either kind, one env runner plays."""
+"""The number of games that one env runner plays, of either kind."""
 
 PLIES = 1_024
-"""So many plies, at least, are asked for at a time."""
+"""At least this many plies are sampled at a time."""
 
 
-def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float], int]]]:
+def sampling_measures(seconds: float) -> list[Measure]:
+    """Time RLlib's sampling of our games and of PettingZoo's connect_four_v3 in turns."""
+    yardstick, ours = sampling_loops()
+    measures = []
+    for what, loop in tqdm(ours.items(), leave=False):
+        row = compare(what, loop, yardstick, None, seconds)
+        measures.append(Measure(f"{what}, sampled", row.plies_per_second, "plies/s", ""))
+        bar = "at least 2" if what in GAMES else ""
+        measures.append(Measure(f"{what}, beside connect_four_v3", row.ratio, "times as fast", bar))
+    return measures
+
+
+def sampling_loops() -> tuple[Plies, dict[str, Plies]]:
     """Return loops that play for some seconds and return the plies: the yardstick's, and ours by what they play.
 
     Every one is an env runner in this process with the same network and as many games; none has to start Ray.
@@ -24,8 +38,8 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
     from ray.tune.registry import register_env
 
+    from numduel_env.envs.rllib import OBSERVATIONS, DuelEnv, DuelRunner
     from train.rllib_ppo.algorithm import RANDOM_OPENINGS, base_config, hushed
-    from train.rllib_ppo.duels import SEEN, DuelEnv, DuelRunner
 
     def connect_four(_: Any) -> Any:
         from pettingzoo.classic import connect_four_v3
@@ -34,8 +48,10 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
 
     register_env("connect_four_v3", connect_four)
 
-    def loop(runner_class: Any, env: Any, seen: str = SEEN, environments: int = ENVIRONMENTS, **options: Any) -> Any:
-        config = base_config(env, {"random_openings": RANDOM_OPENINGS, **options}, seen=seen)
+    def loop(
+        runner_class: Any, env: Any, observations: str = OBSERVATIONS, environments: int = ENVIRONMENTS, **options: Any
+    ) -> Any:
+        config = base_config(env, {"random_openings": RANDOM_OPENINGS, **options}, observations=observations)
         config.env_runners(num_env_runners=0, num_envs_per_env_runner=environments)
         runner = runner_class(config=config.debugging(seed=0, log_level="ERROR"))
 
@@ -51,4 +67,4 @@ def sampling_loops() -> tuple[Callable[[float], int], dict[str, Callable[[float]
         ours = {name: loop(DuelRunner, DuelEnv, environments=1, duels=ENVIRONMENTS, game=name) for name in GAMES}
         slow = loop(MultiAgentEnvRunner, DuelEnv, game="divider-duel")
         ours["divider-duel, by RLlib's own env runner"] = slow
-        return loop(MultiAgentEnvRunner, "connect_four_v3", seen="observation"), ours
+        return loop(MultiAgentEnvRunner, "connect_four_v3", observations="observation"), ours

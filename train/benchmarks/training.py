@@ -18,22 +18,24 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from tqdm import tqdm
 
+from agents.cards import Card, Evaluation, TrainingProgress
 from agents.checkpoint import read_card, rules_of
 from agents.learned import load_agent
 from agents.mcts import MCTSAgent
-from numduel_env.envs.vector import NumduelVectorEnv
+from numduel_env.envs.sb3 import SB3VectorEnv
 from numduel_env.evaluation.exploitability import walk
+from numduel_env.games import find_game
 from numduel_env.solvers import solver_for
-from train.ppo import BOARDS, LAYERS, PRESET, RANDOM_OPENINGS
-from train.sb3_ppo.envs import MoveVectorEnv
-from train.sb3_ppo.network import MovePolicy
+from train.sb3_ppo.envs import AfterstateVectorEnv
+from train.sb3_ppo.network import AfterstatePolicy
+from train.sb3_ppo.preset import LAYERS, PRESET, gamma_against
 
-PPO = Path(__file__).parent / "ppo.py"
+PPO = Path(__file__).parent.parent / "ppo.py"
 
 
 @dataclass(frozen=True)
-class Task:
-    """Runs of training: what train/ppo.py is told, for how many seeds, and what each has to reach in so many seconds.
+class Goal:
+    """Runs of training: the options of train/ppo.py, the number of seeds, and what each run has to reach, and how soon.
 
     ``search`` is the number of simulations of a tree search that the first run's agent is to guide, if one is.
     """
@@ -43,7 +45,7 @@ class Task:
     seeds: int
     bar: str
     seconds: float
-    reaches: Callable[[Run], bool]
+    reaches: Callable[[FinishedRun], bool]
     search: int | None = None
 
     @property
@@ -51,50 +53,64 @@ class Task:
         """The game, and what sets it apart."""
         return " ".join([self.game, *self.options])
 
-    def passes(self, run: Run) -> bool:
+    def passes(self, run: FinishedRun) -> bool:
         """Return whether a run has reached the bar in time."""
         return run.seconds < self.seconds and self.reaches(run)
 
 
 @dataclass(frozen=True)
-class Run:
+class FinishedRun:
     """One finished run: its card, its folder and the seconds of the whole process."""
 
-    card: dict[str, Any]
+    card: Card
     folder: Path
     seconds: float
 
     @property
+    def progress(self) -> TrainingProgress:
+        """How long it has learned."""
+        assert self.card.training is not None
+        return self.card.training.progress
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """What its agent can do."""
+        assert self.card.evaluation is not None
+        return self.card.evaluation
+
+    @property
     def perfect(self) -> bool:
-        """Whether no won position is thrown, against every opponent line and, if all are known, anywhere."""
-        grades = self.card["evaluation"]["exploitability"]
-        return not any(grade["thrown"] or grade["refusal"] for grade in grades)
+        """Whether nothing is thrown or spoiled against every opponent line nor, if all are known, in any position."""
+        return not any(exam.grade.blunders or exam.refusal for exam in self.evaluation.exams)
 
     @property
     def kept(self) -> float:
-        return float(self.card["evaluation"]["kept"])
+        """The share of moves kept on random positions."""
+        sample = self.evaluation.sample
+        return (sample and sample.grade.kept) or 0.0
 
     @property
     def against_random(self) -> float:
         """The score in the worse of the two seats."""
-        return float(min(self.card["evaluation"]["scores"]["random"]))
+        scores = self.evaluation.scores["random"]
+        return min(scores.first, scores.second)
 
 
-def kept_at_least(share: float) -> Callable[[Run], bool]:
-    """Return the condition that a run's agent keeps so much on random positions."""
+def kept_at_least(share: float) -> Callable[[FinishedRun], bool]:
+    """Return the condition that a run's agent keeps at least this share on random positions."""
     return lambda run: run.kept >= share
 
 
-def perfect(run: Run) -> bool:
+def perfect(run: FinishedRun) -> bool:
     """Return whether a run's agent plays perfectly."""
     return run.perfect
 
 
-TASKS = [
-    Task("divider-duel", (), 10, "perfect in under 60 s", 60, perfect),
-    Task("prime-duel-sum", (), 5, "perfect in under 60 s", 60, perfect),
-    Task("prime-duel-product", (), 5, "perfect in under 120 s", 120, perfect),
-    Task(
+GOALS = [
+    Goal("divider-duel", (), 10, "perfect in under 60 s", 60, perfect),
+    Goal("prime-duel-sum", (), 5, "perfect in under 60 s", 60, perfect),
+    Goal("prime-duel-product", (), 5, "perfect in under 120 s", 120, perfect),
+    Goal(
         "prime-duel-sum",
         ("--when-empty", "refill", "--minutes", "4.8"),
         1,
@@ -102,7 +118,7 @@ TASKS = [
         300,
         kept_at_least(0.9),
     ),
-    Task(
+    Goal(
         "factor-chain-duel",
         ("--minutes", "2.5"),
         1,
@@ -111,7 +127,7 @@ TASKS = [
         kept_at_least(0.98),
         search=32,
     ),
-    Task(
+    Goal(
         "prime-rumble",
         ("--minutes", "1.8"),
         1,
@@ -119,60 +135,60 @@ TASKS = [
         120,
         lambda run: run.against_random >= 0.97,
     ),
-    Task("prime-rumble", ("--minutes", "4.7"), 1, "kept at least 50% within 5 min", 300, kept_at_least(0.5)),
+    Goal("prime-rumble", ("--minutes", "4.7"), 1, "kept at least 50% within 5 min", 300, kept_at_least(0.5)),
 ]
 
 
-def train(task: Task, seed: int, folder: Path) -> Run:
+def train(goal: Goal, seed: int, folder: Path) -> FinishedRun:
     """Run train/ppo.py to its end."""
-    told = ["--game", task.game, *task.options, "--seed", str(seed), "--out", str(folder)]
-    command = [sys.executable, str(PPO), *told]
+    options = ["--game", goal.game, *goal.options, "--seed", str(seed), "--out", str(folder)]
+    command = [sys.executable, str(PPO), *options]
     start = time.perf_counter()
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     if ran.returncode:
         raise RuntimeError(f"{' '.join(command)} failed: {ran.stderr}")
-    return Run(read_card(folder), folder, seconds)
+    return FinishedRun(read_card(folder), folder, seconds)
 
 
 def training_rows(wanted: str | None) -> Iterator[str]:
-    """Yield the lines of a table: for each task, or those of one game, how its runs went."""
+    """Yield the lines of a table: for each goal, or those of one game, how its runs went."""
     yield "| game | seeds | bar | reached | seconds, median and most | plies/s | kept | worse seat against random |"
     yield "|---|---:|---|---:|---:|---:|---:|---:|"
-    tasks = [task for task in TASKS if wanted in (None, task.game)]
-    with tempfile.TemporaryDirectory() as place, tqdm(total=sum(task.seeds for task in tasks), unit="run") as bar:
-        for number, task in enumerate(tasks):
+    goals = [goal for goal in GOALS if wanted in (None, goal.game)]
+    with tempfile.TemporaryDirectory() as place, tqdm(total=sum(goal.seeds for goal in goals), unit="run") as bar:
+        for number, goal in enumerate(goals):
             runs = []
-            for seed in range(task.seeds):
-                bar.set_postfix_str(f"{task.name}, seed {seed}")
-                runs.append(train(task, seed, Path(place) / f"{number}-{seed}"))
+            for seed in range(goal.seeds):
+                bar.set_postfix_str(f"{goal.name}, seed {seed}")
+                runs.append(train(goal, seed, Path(place) / f"{number}-{seed}"))
                 bar.update()
             seconds = [run.seconds for run in runs]
-            rates = [run.card["progress"]["plies"] / run.card["progress"]["seconds"] for run in runs]
+            rates = [run.progress.plies / run.progress.seconds for run in runs]
             cells = [
-                task.name,
-                str(task.seeds),
-                task.bar,
-                f"{sum(map(task.passes, runs))} of {task.seeds}",
+                goal.name,
+                str(goal.seeds),
+                goal.bar,
+                f"{sum(map(goal.passes, runs))} of {goal.seeds}",
                 f"{np.median(seconds):.0f}, {max(seconds):.0f}",
                 f"{np.median(rates):,.0f}",
                 f"{min(run.kept for run in runs):.2%}",
                 f"{min(run.against_random for run in runs):.1%}",
             ]
             yield f"| {' | '.join(cells)} |"
-            if task.search:
-                yield search_row(runs[0], task.search)
+            if goal.search:
+                yield search_row(runs[0], goal.search)
 
 
-def search_row(run: Run, simulations: int) -> str:
+def search_row(run: FinishedRun, simulations: int) -> str:
     """Return the line about a tree search that a trained agent guides, on every opponent line."""
-    rules = rules_of(run.card)
+    rules = rules_of(run.card.game)
     agent = MCTSAgent(rules, simulations, load_agent(run.folder, rules).evaluate)
-    grades = walk(agent, solver_for(rules), budget=10**6)
-    thrown, won = sum(grade.thrown for grade in grades), sum(grade.won for grade in grades)
-    name = f"{run.card['game']['name']}, {simulations} simulations"
-    dice = "" if all(grade.exact for grade in grades) else ", by one throw of its dice"
-    reached = f"{'no' if thrown else 'yes'}: {thrown:,} of {won:,} thrown{dice}"
+    exams = walk(agent, solver_for(rules), budget=10**6)
+    grade = exams[0].grade + exams[1].grade
+    name = f"{run.card.game.name}, {simulations} simulations"
+    sampled = "" if all(exam.exact for exam in exams) else ", by one sample of its choices"
+    reached = f"{'no' if grade.blunders else 'yes'}: {grade}{sampled}"
     return f"| {name} | 1 | perfect on every line | {reached} | | | | |"
 
 
@@ -222,10 +238,27 @@ def plies_per_second(model: Any, seconds: float) -> float:
 def throughput_rows(seconds: float = 20) -> Iterator[str]:
     """Yield a table of how fast Divider Duel is learned on one core, beside MaskablePPO on connect_four_v3."""
     torch.set_num_threads(1)
-    options: dict[str, Any] = {"autoreset_mode": "SameStep", "random_openings": RANDOM_OPENINGS}
-    environment = MoveVectorEnv(NumduelVectorEnv("divider-duel", BOARDS, opponent="self", **options), seed=0)
-    seen = {"facts": environment.observer.size, "layers": LAYERS}
-    ours = MaskablePPO(MovePolicy, environment, gamma=-1.0, policy_kwargs=seen, device="cpu", **PRESET)
+    environment = AfterstateVectorEnv(
+        find_game("divider-duel"),
+        PRESET.num_envs,
+        opponent="self",
+        autoreset_mode="SameStep",
+        random_openings=PRESET.random_openings,
+    )
+    ours = MaskablePPO(
+        AfterstatePolicy,
+        SB3VectorEnv(environment, seed=0),
+        learning_rate=PRESET.learning_rate,
+        n_steps=PRESET.n_steps,
+        batch_size=PRESET.batch_size,
+        n_epochs=PRESET.n_epochs,
+        gamma=gamma_against("self"),
+        gae_lambda=PRESET.gae_lambda,
+        ent_coef=PRESET.ent_coef,
+        vf_coef=PRESET.vf_coef,
+        policy_kwargs={"features": environment.afterstates.size, "layers": LAYERS},
+        device="cpu",
+    )
     theirs = MaskablePPO("MlpPolicy", ConnectFour(), device="cpu")
     rates = [plies_per_second(model, seconds) for model in (ours, theirs)]
     yield "| learning | plies/s | times connect_four_v3 | bar |"
