@@ -1,8 +1,9 @@
-"""Who may import whom, and what importing the package costs."""
+"""The order of the house: who may import whom, who is a program, and what importing the package costs."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -10,47 +11,61 @@ import pytest
 
 from tests.support import ROOT
 
+SOURCES = ("numduel_env", "agents", "train")
+
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-    for folder in ("numduel_env", "agents", "train")
+    for folder in SOURCES
     for path in sorted((ROOT / folder).rglob("*.py"))
 }
 
+PROGRAMS = {module for module, path in MODULES.items() if '\nif __name__ == "__main__":' in path.read_text()}
+
 # From the rules outwards: a module may import from its own layer and from earlier ones.
 LAYERS = [
-    ["numduel_env.rules", "numduel_env.games.primes"],
+    ["numduel_env.rules", "numduel_env.batch", "numduel_env.progress", "numduel_env.games.primes"],
     ["numduel_env.games.sieve", "numduel_env.games.factor_chain"],
     ["numduel_env.games.prime_duel_product", "numduel_env.games.prime_duel_sum"],
-    ["numduel_env.duels", "numduel_env.observation", "numduel_env.batch"],
-    ["numduel_env.text"],
+    ["numduel_env.duel", "numduel_env.text", "numduel_env.storage"],
     ["numduel_env.games"],
-    ["numduel_env.solvers"],
-    ["numduel_env.opponents", "numduel_env.picture", "numduel_env.cli", "numduel_env.storage"],
+    ["numduel_env.duels", "numduel_env.observation"],
+    ["numduel_env.solvers", "numduel_env.cli", "numduel_env.picture"],
+    ["numduel_env.agent"],
+    ["numduel_env.evaluation"],
     ["numduel_env.envs.base"],
-    ["numduel_env.envs.aec", "numduel_env.envs.single", "numduel_env.envs.vector", "numduel_env.envs.openspiel"],
+    ["numduel_env.envs.aec", "numduel_env.envs.single", "numduel_env.envs.vector"],
+    ["numduel_env.envs"],
     ["numduel_env.registration"],
-    ["numduel_env", "numduel_env.__main__"],
+    ["numduel_env"],
     ["agents"],
+    ["train.runs"],
     ["train"],
 ]
 
+EVERYWHERE = {"numpy"}
 ALLOWED_PACKAGES = {
-    "numduel_env": {"numpy"},
-    "numduel_env.envs.base": {"numpy", "gymnasium"},
-    "numduel_env.envs.aec": {"numpy", "gymnasium", "pettingzoo"},
-    "numduel_env.envs.single": {"numpy", "gymnasium"},
-    "numduel_env.envs.vector": {"numpy", "gymnasium"},
-    "numduel_env.envs.openspiel": {"numpy", "pyspiel", "open_spiel"},
+    "numduel_env.cli": {"tqdm"},
+    "numduel_env.evaluation.report": {"jinja2"},
+    "numduel_env.storage": {"msgspec"},
+    "numduel_env.solvers.cache": {"platformdirs"},
+    "numduel_env.envs": {"gymnasium"},
+    "numduel_env.envs.aec": {"gymnasium", "pettingzoo"},
+    "numduel_env.envs.sb3": {"gymnasium", "stable_baselines3"},
+    "numduel_env.envs.rllib": {"gymnasium", "ray", "torch"},
+    "numduel_env.envs.openspiel": {"pyspiel", "open_spiel"},
     "numduel_env.registration": {"gymnasium", "pettingzoo"},
-    "numduel_env.picture": {"numpy", "PIL"},
+    "numduel_env.picture": {"PIL"},
 }
+
+POSIX_ONLY = ("crypt", "fcntl", "grp", "nis", "posix", "pty", "pwd", "resource", "spwd", "syslog", "termios", "tty")
+
+HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "matplotlib", "PIL", "jinja2", "pygame", "ray", "tqdm"}
 
 
 def imports_of(path, lazy):
     """Return the modules a file imports: not those under TYPE_CHECKING, those in functions only if ``lazy``."""
-    tree = ast.parse(path.read_text())
     found = set()
-    pending = list(tree.body)
+    pending = list(ast.parse(path.read_text()).body)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
@@ -69,29 +84,55 @@ def imports_of(path, lazy):
     return found - {"__future__"}
 
 
-def layer_of(module):
-    """Return the layer that names the module itself, or else the package it is in."""
+def nearest(module, table):
+    """Return the entry of a table for a module, or for the package it is in."""
     while module:
-        for number, layer in enumerate(LAYERS):
-            if module in layer:
-                return number
+        if module in table:
+            return table[module]
         module = module.rpartition(".")[0]
     return None
+
+
+LAYER = {module: number for number, layer in enumerate(LAYERS) for module in layer}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_point_inwards(module):
     for imported in imports_of(MODULES[module], lazy=False):
-        if layer_of(imported) is not None:
-            assert layer_of(imported) <= layer_of(module), f"{module} may not import {imported}"
+        if nearest(imported, LAYER) is not None:
+            assert nearest(imported, LAYER) <= nearest(module, LAYER), f"{module} may not import {imported}"
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if module.startswith("numduel_env")])
-def test_frameworks_stay_in_the_faces(module):
-    standard = sys.stdlib_module_names | {"numduel_env"}
-    allowed = ALLOWED_PACKAGES.get(module, ALLOWED_PACKAGES["numduel_env"])
+def test_other_packages_stay_in_their_rooms(module):
+    known = sys.stdlib_module_names | {"numduel_env"} | EVERYWHERE
     packages = {imported.partition(".")[0] for imported in imports_of(MODULES[module], lazy=True)}
-    assert packages - standard <= allowed
+    assert packages - known <= (nearest(module, ALLOWED_PACKAGES) or set())
+
+
+def test_evaluation_sees_no_environment():
+    for module, path in MODULES.items():
+        if module.startswith("numduel_env.evaluation"):
+            assert not any(imported.startswith("numduel_env.envs") for imported in imports_of(path, lazy=True)), module
+
+
+def test_programs_are_where_one_looks_for_them():
+    top_level = {module for module in MODULES if re.fullmatch(r"train\.\w+", module) and module in PROGRAMS}
+    files = {f"train.{path.stem}" for path in (ROOT / "train").glob("*.py")} - {"train.__init__"}
+    assert files == top_level
+    assert {module for module in PROGRAMS if not module.startswith("train.")} == {
+        "numduel_env.__main__",
+        "agents.play",
+    }
+    assert not any(module.startswith(f"train.{room}.") for module in PROGRAMS for room in ("runs", "sb3_ppo"))
+
+
+def test_nobody_imports_a_program():
+    tests = {str(path.relative_to(ROOT)): path for path in (ROOT / "tests").rglob("*.py")}
+    for name, path in {**MODULES, **tests}.items():
+        # `python -m numduel_env` is a program, whose functions its tests may call.
+        programs = PROGRAMS - {"numduel_env.__main__"}
+        assert not imports_of(path, lazy=True) & programs, name
 
 
 def test_nobody_imports_train():
@@ -100,9 +141,47 @@ def test_nobody_imports_train():
             assert not any(imported.partition(".")[0] == "train" for imported in imports_of(path, lazy=True)), module
 
 
+def test_no_room_reads_the_files_of_another_by_path():
+    """A path that begins at ``__file__`` stays in its own folder; only train/benchmarks runs programs by path."""
+    for module, path in MODULES.items():
+        for line in path.read_text().splitlines():
+            if "__file__" in line and not module.startswith("train.benchmarks"):
+                assert ".parent.parent" not in line and "parents[" not in line, f"{module}: {line}"
+
+
+def test_nothing_of_posix_alone_is_needed():
+    """Every module of the sources is imported where such modules do not exist, as on Windows."""
+    program = f"""
+import sys
+for name in {POSIX_ONLY!r}:
+    sys.modules[name] = None
+import importlib
+for module in {sorted(importable())!r}:
+    importlib.import_module(module)
+"""
+    # Third parties may use such modules where they exist: they are imported before.
+    first = (
+        "import ctypes, logging, multiprocessing, subprocess, tempfile, uuid, torch, sb3_contrib, matplotlib.figure\n"
+    )
+    subprocess.run([sys.executable, "-c", first + program], check=True, cwd=ROOT)
+    for module, path in MODULES.items():
+        assert not imports_of(path, lazy=True) & set(POSIX_ONLY), module
+
+
+def importable():
+    """Return the modules that need no framework which has an environment of its own."""
+    elsewhere = ("openspiel", "rllib", "__main__", "benchmark")
+    return {module for module in MODULES if not any(word in module for word in elsewhere)}
+
+
 def test_importing_is_light():
     program = "import sys, numduel_env; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"torch", "stable_baselines3", "matplotlib", "PIL", "pygame"}
-    assert not heavy & set(loaded)
-    assert not {"numduel_env.solvers", "numduel_env.envs.aec", "numduel_env.envs.vector"} & set(loaded)
+    assert not HEAVY & set(loaded)
+    assert not any(name.startswith("numduel_env.envs") for name in loaded)
+
+
+def test_records_are_dataclasses():
+    """A dict of anything is for what others define: Gymnasium's options and infos, keyword arguments."""
+    found = sum(path.read_text().count("dict[str, Any]") for path in MODULES.values())
+    assert found < 15
