@@ -4,8 +4,8 @@ Where each agent lives, by the name that it has on every command line, as ``oppo
 
 - ``random``, ``greedy``, ``solver``: in the wheel, ``numduel_env/agent.py``, and importable from here
 - ``mcts``: ``mcts.py``, with its tree in ``search_tree.py``
-- ``ppo``, ``rllib``: ``learned.py``, with the networks in ``networks.py``, their files in ``checkpoint.py``, and in
-  ``reference/`` the trained agents that come with the project
+- ``ppo``, ``rllib``: ``learned.py``, with the networks in ``networks.py``, their files in ``cards.py`` and
+  ``checkpoint.py``, and in ``reference/`` the trained agents that come with the project
 - ``openspiel``: ``openspiel.py``
 - ``human``: ``terminal.py``, in ``play.py`` only
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.mcts import MCTSAgent
+from agents.search_tree import Evaluator
 from numduel_env.agent import (
     AGENTS,
     Agent,
@@ -34,15 +35,19 @@ __all__ = ["AGENTS", "GreedyAgent", "MCTSAgent", "RandomAgent", "SolverAgent", "
 
 
 def _mcts(rules: Rules[Any], argument: str) -> Agent:
-    simulations, _, guide = argument.partition(":")
-    agent = MCTSAgent(rules)
-    if argument:
-        agent.simulations = _simulations("mcts", simulations, least=1)
-    if guide:
-        agent.evaluator = getattr(make_agent(guide, rules), "evaluate", None)
-        if not callable(agent.evaluator):
-            raise ValueError(f"{guide!r} cannot guide a search: ppo:PATH and rllib:PATH can, having a method evaluate")
-    return agent
+    if not argument:
+        return MCTSAgent(rules)
+    simulations, colon, guide = argument.partition(":")
+    count = _simulations("mcts", simulations, least=1)
+    return MCTSAgent(rules, count, _evaluator(guide, rules) if colon else None)
+
+
+def _evaluator(guide: str, rules: Rules[Any]) -> Evaluator:
+    """Return the method with which the agent of this name guides a search."""
+    evaluator: Evaluator | None = getattr(make_agent(guide, rules), "evaluate", None)
+    if evaluator is None:
+        raise ValueError(f"{guide!r} cannot guide a search: it has no method evaluate, as ppo:PATH and rllib:PATH have")
+    return evaluator
 
 
 def _simulations(name: str, text: str, least: int) -> int:

@@ -12,7 +12,7 @@ from numduel_env.batch import BoolArray, random_legal, take_rows
 from numduel_env.rules import Rules
 
 BYTES_OF_TREES = 50_000_000
-"""So much memory the trees of one batch take at most; more positions are searched one batch after another."""
+"""What the trees of one batch may take of memory; more positions are searched one batch after another."""
 
 BYTES_PER_MOVE = 17
 BYTES_PER_NODE = 500

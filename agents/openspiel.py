@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from open_spiel.python.algorithms.mcts import MCTSBot, RandomRolloutEvaluator
 
-from numduel_env.batch import Position, any_legal, flattened
+from numduel_env.batch import BoolArray
 from numduel_env.envs.openspiel import NumduelGame
 from numduel_env.rules import Rules
 
@@ -21,20 +23,15 @@ class OpenSpielMCTSAgent:
     ``python_tic_tac_toe``.
     """
 
-    def __init__(self, rules: Rules, simulations: int) -> None:
+    def __init__(self, rules: Rules[Any], simulations: int) -> None:
         self.rules = rules
         self.simulations = simulations
         self.game = NumduelGame(rules)
 
-    def choose(self, position: Position, generator: np.random.Generator) -> NDArray[np.int64]:
-        legal = self.rules.legal(position)
-        shape, size = legal.shape[:-1], legal.shape[-1]
-        games = flattened(position, len(shape))
-        # OpenSpiel wants the older interface to random numbers; these are drawn from the generator all the same.
-        dice = np.random.RandomState(generator.bit_generator)
-        evaluator = RandomRolloutEvaluator(random_state=dice)
-        bot = MCTSBot(self.game, UCT_EXPLORATION, self.simulations, evaluator, random_state=dice)
-        actions = np.zeros(legal.size // size, np.int64)
-        for row in np.flatnonzero(any_legal(legal.reshape(-1, size))):
-            actions[row] = bot.step(self.game.state_at(games._make(field[row] for field in games)))
-        return actions.reshape(shape)
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
+        # OpenSpiel wants NumPy's older interface to random numbers; they are the generator's all the same.
+        random_state = np.random.RandomState(generator.bit_generator)
+        evaluator = RandomRolloutEvaluator(random_state=random_state)
+        bot = MCTSBot(self.game, UCT_EXPLORATION, self.simulations, evaluator, random_state=random_state)
+        states = (self.game.state_at(position._make(field[row] for field in position)) for row in range(len(legal)))
+        return np.array([bot.step(state) for state in states], np.int64)

@@ -8,7 +8,8 @@ The frame is UCT. What is added to it, and where it comes from:
   Mathematics and AI 61(3), 2011, as in D. Silver et al., "Mastering the game of Go without human knowledge", 2017.
 - MCTS-Solver, which backs up proven results: M. Winands, Y. Björnsson, J.-T. Saito, "Monte-Carlo tree search solver",
   Computers and Games 2008.
-- Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search", CIG 2008.
+- Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search",
+  Computational Intelligence and Games 2008.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from numduel_env.batch import BoolArray, Position, any_legal, put_rows, random_l
 from numduel_env.rules import Rules
 
 Evaluator = Callable[[Any, BoolArray], tuple[NDArray[Any], NDArray[Any]]]
-"""Called with positions and masks ``[N, A]``; returns a prior ``[N, A]`` over the legal moves and a value ``[N]`` to the
-mover. The arrays are its own to write into."""
+"""Called with positions and masks ``[N, A]``, which it may write into; returns a prior ``[N, A]`` over the legal moves
+and the values ``[N]`` to the movers."""
 
 Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -189,35 +190,35 @@ class Trees:
         One ply is looked ahead: for the moves that end the game, so that no finished position ever becomes a node, and
         for those that lead to nodes met before.
         """
-        rules = self.rules
         put_rows(self.position, node, position)
         self.node_at.update(zip(keys, node.tolist()))
         rows, actions = np.nonzero(legal)
-        after = rules.play(take_rows(position, rows), actions)
+        after = self.rules.play(take_rows(position, rows), actions)
+        replies = self.rules.legal(after).sum(-1)
         child = self._nodes_at(self._keys(node[rows] % self.roots, after))
         self.child[node[rows], actions] = child
-        replies = rules.legal(after).sum(-1)
-
-        found = np.full(len(rows), OPEN, np.int8)
-        known = np.flatnonzero(child != NOWHERE)
-        found[known] = TO_THE_OTHER[self.node_proof[child[known]]]
-        if len(ends := np.flatnonzero(replies == 0)):
-            value = np.sign(rules.value(take_rows(after, ends)))
-            found[ends] = np.array([DRAWN, LOST, WON], np.int8)[value]  # by the sign, of which -1 is the last
-        proof = np.zeros(legal.shape, np.int8)
-        proof[rows, actions] = found
-        self.proof[node] = proof
-        self.node_proof[node] = node_proof = proof.max(-1)
-        self.node_value[node] = VALUE[node_proof]
-        undecided = np.flatnonzero(node_proof == OPEN)
+        self.proof[node[rows], actions] = self._proofs(child, after, replies)
+        self.node_proof[node] = proof = self.proof[node].max(-1)
+        self.node_value[node] = VALUE[proof]
+        undecided = np.flatnonzero(proof == OPEN)
         if self.evaluator is None:
             self.prior[node] = self._prior_by_replies(legal.shape, rows, actions, replies)
             if len(undecided):
                 played_on = take_rows(position, undecided), legal.take(undecided, axis=0)
-                self.node_value[node[undecided]] = rollout_values(rules, *played_on, self.generator)
+                self.node_value[node[undecided]] = rollout_values(self.rules, *played_on, self.generator)
         else:
             self.prior[node], values = self.evaluator(position, legal)
             self.node_value[node[undecided]] = np.asarray(values)[undecided]
+
+    def _proofs(self, child: Indices, after: Position, replies: NDArray[Any]) -> NDArray[np.int8]:
+        """Return what is known at once of moves that lead to ``child`` and ``after``, with this many ``replies``."""
+        proof = np.full(len(child), OPEN, np.int8)
+        known = np.flatnonzero(child != NOWHERE)
+        proof[known] = TO_THE_OTHER[self.node_proof[child[known]]]
+        if len(ends := np.flatnonzero(replies == 0)):
+            value = self.rules.value(take_rows(after, ends))
+            proof[ends] = np.where(value < 0, WON, np.where(value > 0, LOST, DRAWN))
+        return proof
 
     def _prior_by_replies(
         self, shape: tuple[int, ...], rows: Indices, actions: Indices, replies: NDArray[Any]

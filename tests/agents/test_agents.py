@@ -1,4 +1,4 @@
-"""Agents: one protocol for all, what greedy sees, what the search proves, and how they are made by name."""
+"""Agents: one protocol for all, what greedy looks at, what the search proves, and how they are made by name."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import sys
 
 import numpy as np
 import pytest
-from agents.greedy import GreedyAgent
 
-from agents import AGENTS, make_agent
-from agents.mcts import MCTSAgent
+from agents import AGENTS, GreedyAgent, MCTSAgent, make_agent
 from numduel_env import GAMES, random_legal
-from numduel_env.batch import any_legal
+from numduel_env.agent import ask
+from numduel_env.batch import any_legal, put_rows, take_rows
 from numduel_env.solvers import solver_for
+from tests.support.agents import Lowest
 from tests.support.toys import Subtraction
 from tests.support.variants import each, each_game, each_variant
 
 SHAPES = [(), (5,), (2, 3)]
-SPECS = ["random", "greedy", "solver", "mcts:20"]
+NAMES = ["random", "greedy", "solver", "mcts:20"]
 REFILL = ("prime-duel-sum", {"when_empty": "refill"})
 
 
@@ -27,23 +27,6 @@ def _own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMDUEL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
-
-
-class Lowest:
-    """A user's own agent: the smallest legal number."""
-
-    def __init__(self, rules, seed):
-        self.rules, self.seed = rules, seed
-
-    def choose(self, position, generator):
-        return self.rules.legal(position).argmax(-1)
-
-
-class Pointless:
-    """Not an agent."""
-
-    def __init__(self, rules, seed):
-        pass
 
 
 def random_positions(rules, count, seed):
@@ -61,32 +44,33 @@ def random_positions(rules, count, seed):
 
 def kept(agent, solver, position, seed=0):
     """Return whether the agent keeps the solver's value, for each of the positions that are not lost."""
-    actions = agent.choose(position, np.random.default_rng(seed))
+    actions = agent.choose(position, solver.rules.legal(position), np.random.default_rng(seed))
     return solver.best(position)[np.arange(len(actions)), actions][solver.value(position) >= 0]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("count", [0, 1, 5])
+@pytest.mark.parametrize("name", NAMES)
 @each_game
-def test_agents_keep_the_protocol(game, params, spec, shape):
+def test_agents_keep_the_protocol(game, params, name, count):
     rules = GAMES[game].make_rules(**params)
-    agent = make_agent(spec, rules, seed=0)
+    agent = make_agent(name, rules)
     assert agent.rules is rules
     generator = np.random.default_rng(1)
-    position = rules.initial(shape)
+    position = rules.initial((count,))
     for _ in range(3):
         legal = rules.legal(position)
-        before = [np.copy(field) for field in position]
-        actions = agent.choose(position, np.random.default_rng(2))
-        assert np.shape(actions) == shape and np.issubdtype(np.asarray(actions).dtype, np.integer)
-        chosen = np.take_along_axis(legal, np.asarray(actions)[..., None], -1)[..., 0]
-        assert (chosen | ~legal.any(-1)).all()
-        assert np.array_equal(actions, agent.choose(position, np.random.default_rng(2)))
-        assert all(map(np.array_equal, position, before))
-        if not legal.any(-1).all():
-            break
+        given = [np.copy(array) for array in (*position, legal)]
+        actions = agent.choose(position, legal, np.random.default_rng(2))
+        assert actions.shape == (count,) and np.issubdtype(actions.dtype, np.integer)
+        assert legal[np.arange(count), actions].all()
+        assert np.array_equal(actions, agent.choose(position, legal, np.random.default_rng(2)))
+        assert all(map(np.array_equal, (*position, legal), given))
         # Random moves, so that no perfect opening ends the game at once.
-        position = rules.play(position, random_legal(legal, generator))
+        after = rules.play(position, random_legal(legal, generator))
+        goes_on = ~rules.over(after)
+        if not goes_on.all():
+            break
+        position = after
 
 
 @pytest.mark.parametrize("size", [1, 5, 8, 31, 32, 49, 70])
@@ -98,22 +82,19 @@ def test_any_legal_is_any(size):
             np.testing.assert_array_equal(any_legal(mask), mask.any(-1))
 
 
-@pytest.mark.parametrize("spec", ["greedy", "mcts:20"])
+@pytest.mark.parametrize("name", ["greedy", "mcts:20"])
 @each_variant
-def test_finished_games_are_no_obstacle(game, params, spec):
+def test_games_are_played_to_their_ends(game, params, name):
     rules = GAMES[game].make_rules(**params)
+    agent = make_agent(name, rules)
     position = random_positions(rules, 4, seed=3)
     generator = np.random.default_rng(3)
     for _ in range(min(rules.max_plies, 30)):
         legal = rules.legal(position)
-        actions = make_agent(spec, rules).choose(position, generator)
-        unfinished = legal.any(-1)
-        assert legal[np.arange(4), actions][unfinished].all()
-        moved = rules.play(position, actions)
-        keeps = np.flatnonzero(~unfinished)
-        for field, old in zip(moved, position):
-            field[keeps] = old[keeps]
-        position = moved
+        going_on = np.flatnonzero(legal.any(-1))
+        actions = ask(agent, position, legal, going_on, generator)
+        assert legal[going_on, actions].all()
+        put_rows(position, going_on, rules.play(take_rows(position, going_on), actions))
 
 
 @each_variant
@@ -139,7 +120,7 @@ def immediate_wins(rules, position):
 def test_greedy_takes_a_win_and_hands_none_over_when_it_can_help_it(game, params):
     rules = GAMES[game].make_rules(**params)
     positions = random_positions(rules, 25, seed=4)
-    chosen = GreedyAgent(rules).choose(positions, np.random.default_rng(4))
+    chosen = GreedyAgent(rules).choose(positions, rules.legal(positions), np.random.default_rng(4))
     for row, action in enumerate(chosen):
         position = positions._make(field[row] for field in positions)
         wins = immediate_wins(rules, position)
@@ -162,7 +143,8 @@ def test_greedy_takes_a_win_and_hands_none_over_when_it_can_help_it(game, params
 
 def test_greedy_leaves_ties_to_the_generator():
     rules = GAMES["factor-chain-duel"].make_rules()
-    chosen = GreedyAgent(rules).choose(rules.initial((200,)), np.random.default_rng(5))
+    position = rules.initial((200,))
+    chosen = GreedyAgent(rules).choose(position, rules.legal(position), np.random.default_rng(5))
     assert set(rules.numbers[chosen]) == {29, 31, 37, 41, 43, 47}
 
 
@@ -182,22 +164,23 @@ def test_search_proves_every_position_of_divider_duel():
 def test_search_plays_a_made_up_game_perfectly():
     rules = Subtraction(heap=15, most=3)
     heaps = rules.initial(())._make([np.arange(1, 16)])
-    chosen = rules.numbers[MCTSAgent(rules, 300).choose(heaps, np.random.default_rng(0))]
+    chosen = rules.numbers[MCTSAgent(rules, 300).choose(heaps, rules.legal(heaps), np.random.default_rng(0))]
     winnable = heaps.counters % 4 > 0
     assert (chosen == heaps.counters % 4)[winnable].all()
 
 
 def test_search_walks_out_of_circles():
     rules = GAMES["prime-duel-sum"].make_rules(when_empty="refill", lowest=2, highest=3, target=50, max_plies=12)
-    assert MCTSAgent(rules, 200).choose(rules.initial((3,)), np.random.default_rng(0)).shape == (3,)
+    position = rules.initial((3,))
+    assert MCTSAgent(rules, 200).choose(position, rules.legal(position), np.random.default_rng(0)).shape == (3,)
 
 
-def test_chunks_are_made_of_any_batch(monkeypatch):
+def test_large_batches_are_searched_in_parts(monkeypatch):
     rules = GAMES["divider-duel"].make_rules()
+    position = rules.initial((6,))
     monkeypatch.setattr("agents.mcts.BYTES_OF_TREES", 1)
-    chosen = MCTSAgent(rules, 100).choose(rules.initial((2, 3)), np.random.default_rng(0))
-    assert chosen.shape == (2, 3)
-    assert MCTSAgent(rules, 5).choose(rules.initial((0,)), np.random.default_rng(0)).shape == (0,)
+    chosen = MCTSAgent(rules, 500).choose(position, rules.legal(position), np.random.default_rng(0))
+    assert rules.numbers[chosen].tolist() == [4] * 6
 
 
 @each([("prime-rumble", {}), ("prime-duel-product", {}), ("prime-duel-sum", {}), REFILL])
@@ -205,7 +188,7 @@ def test_a_perfect_evaluator_makes_the_search_perfect(game, params):
     rules = GAMES[game].make_rules(**params)
     solver = solver_for(rules)
 
-    def evaluate(position):
+    def evaluate(position, legal):
         best = solver.best(position)
         return best / np.maximum(best.sum(-1, keepdims=True), 1), solver.value(position)
 
@@ -213,11 +196,31 @@ def test_a_perfect_evaluator_makes_the_search_perfect(game, params):
     assert kept(agent, solver, random_positions(rules, 60, seed=6)).all()
 
 
+def test_an_evaluator_may_write_into_what_it_is_given():
+    rules = GAMES["prime-rumble"].make_rules()
+    position = random_positions(rules, 20, seed=7)
+
+    def by_size(position, legal):
+        return legal / legal.sum(-1, keepdims=True), 1 - 2 * (legal.sum(-1) & 1)
+
+    def by_size_and_wiping(position, legal):
+        answer = by_size(position, legal)
+        for array in (*position, legal):
+            array[...] = 0
+        return answer
+
+    one, other = (
+        MCTSAgent(rules, 30, evaluator).choose(position, rules.legal(position), np.random.default_rng(0))
+        for evaluator in (by_size, by_size_and_wiping)
+    )
+    assert np.array_equal(one, other)
+
+
 def more_simulations_keep_as_much(game, params, count):
     rules = GAMES[game].make_rules(**params)
     solver = solver_for(rules)
     position = random_positions(rules, count, seed=0)
-    some, more = (kept(make_agent(spec, rules), solver, position).mean() for spec in ("mcts:100", "mcts:1000"))
+    some, more = (kept(make_agent(name, rules), solver, position).mean() for name in ("mcts:100", "mcts:1000"))
     assert more >= some
 
 
@@ -235,75 +238,81 @@ def test_more_simulations_keep_as_much_on_many_positions(game, params):
 RULES = GAMES["divider-duel"].make_rules()
 
 
-def test_an_unknown_agent_is_told_what_there_is():
-    for spec in ("alphazero", "", ":", "a:b:c"):
+def opening_of(agent):
+    position = RULES.initial((1,))
+    (action,) = agent.choose(position, RULES.legal(position), np.random.default_rng(0))
+    return RULES.numbers[action]
+
+
+def test_the_error_about_an_unknown_agent_lists_those_there_are():
+    for name in ("alphazero", "", ":", "a:b:c"):
         with pytest.raises(ValueError, match="there is no agent") as refusal:
-            make_agent(spec, RULES)
-        assert all(name in str(refusal.value) for name in [*AGENTS, "mcts:SIMULATIONS", "module:attribute"])
+            make_agent(name, RULES)
+        assert all(known in str(refusal.value) for known in [*AGENTS, "mcts:SIMULATIONS", "module:attribute"])
 
 
 def test_simulations_are_a_whole_number_of_at_least_one():
     assert make_agent("mcts:7", RULES).simulations == 7
     assert make_agent("mcts", RULES).simulations >= 1
-    for simulations in ("0", "-3", "many", "1.5", ""):
+    for simulations in ("0", "-3", "many", "1.5", ":"):
         with pytest.raises(ValueError, match=r"whole number|at least 1"):
             make_agent(f"mcts:{simulations}", RULES)
 
 
-def test_words_after_the_colon_need_somebody_to_take_them():
-    for spec in ("random:3", "greedy:x", "solver:1:2"):
-        with pytest.raises(ValueError, match="does not take"):
-            make_agent(spec, RULES)
+def test_an_argument_is_refused_where_none_is_expected():
+    for name in ("random:3", "greedy:x", "solver:1:2"):
+        with pytest.raises(ValueError, match="nothing is known about"):
+            make_agent(name, RULES)
+
+
+class Guide(Lowest):
+    """A user's own agent that can guide a search: every move is as good as any other."""
+
+    def evaluate(self, position, legal):
+        return legal / legal.sum(-1, keepdims=True), np.zeros(len(legal))
 
 
 def test_a_user_brings_an_agent():
-    agent = make_agent(f"{__name__}:Lowest", RULES, seed=9)
-    assert isinstance(agent, Lowest) and agent.seed == 9
-    assert agent.choose(RULES.initial(), np.random.default_rng(0)) == 0
-    for spec, reason in [
+    agent = make_agent("tests.support.agents:Lowest", RULES)
+    assert isinstance(agent, Lowest)
+    assert opening_of(agent) == 2
+
+
+def test_a_user_brings_an_agent_that_guides_a_search():
+    agent = make_agent(f"mcts:500:{__name__}:Guide", RULES)
+    assert agent.simulations == 500 and agent.evaluator.__func__ is Guide.evaluate
+    assert opening_of(agent) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
         (f"{__name__}:Nobody", "cannot be imported"),
-        ("no_such_module:Agent", "cannot be imported"),
-        (f"{__name__}:Pointless", "must return an object with choose"),
-    ]:
-        with pytest.raises(ValueError, match=reason):
-            make_agent(spec, RULES)
-
-
-def test_a_human_is_sent_to_the_terminal():
-    with pytest.raises(ValueError, match=r"play\.py"):
-        make_agent("human", RULES)
-
-
-def broken(rules, seed):
-    raise KeyError("nothing there")
-
-
-def test_a_user_agent_that_cannot_be_made_is_told_so():
-    rules = GAMES["divider-duel"].make_rules()
-    with pytest.raises(ValueError, match=r"tests.agents.test_agents:broken\(rules, seed\) raised KeyError"):
-        make_agent("tests.agents.test_agents:broken", rules)
-    with pytest.raises(ValueError, match="PYTHONPATH"):
-        make_agent("nowhere_at_all:agent", rules)
-    for spec in ("greedy:3", "mcts:3:4", "mcts:3:solver:4", "ppo", "ppo:"):
-        with pytest.raises(
-            ValueError, match=r"there is no agent|does not take|can be followed by ppo:PATH|needs the folder"
-        ):
-            make_agent(spec, rules)
-
-
-def test_openspiels_search_needs_a_name_and_a_number():
-    for spec, reason in [
+        ("no_such_module:Agent", r"cannot be imported.*PYTHONPATH"),
+        ("tests.support.agents:no_agent", "must return an object with choose"),
+        ("tests.support.agents:unmakeable", r"tests.support.agents:unmakeable\(rules\) raised RuntimeError"),
+        ("mcts:3:4", "there is no agent '4'"),
+        ("mcts:3:", "there is no agent ''"),
+        ("mcts:3:solver", "'solver' cannot guide a search: it has no method evaluate"),
+        ("mcts:3:solver:4", "nothing is known about '4'"),
+        ("mcts:3:no_such_module:Agent", "cannot be imported"),
+        ("ppo", "ppo:PATH needs the folder"),
+        ("ppo:", "ppo:PATH needs the folder"),
+        ("rllib", "rllib:PATH needs the folder"),
+        ("human", r"agents/play\.py --first human"),
         ("openspiel", "openspiel:mcts:SIMULATIONS"),
         ("openspiel:alphazero", "there is no openspiel:alphazero"),
-        ("openspiel:mcts:x", "mcts:SIMULATIONS needs a whole number, not 'x'"),
+        ("openspiel:mcts:x", "openspiel:mcts:SIMULATIONS needs a whole number, not 'x'"),
         ("openspiel:mcts:1", "the number of simulations must be an integer of at least 2, not 1"),
-        ("openspiel:mcts:5:6", "does not take"),
-    ]:
-        with pytest.raises(ValueError, match=reason):
-            make_agent(spec, RULES)
+        ("openspiel:mcts:5:6", "openspiel:mcts:SIMULATIONS needs a whole number, not '5:6'"),
+    ],
+)
+def test_names_of_agents_that_cannot_be_made(name, reason):
+    with pytest.raises(ValueError, match=reason):
+        make_agent(name, RULES)
 
 
-def test_without_openspiel_the_way_to_it_is_shown(monkeypatch):
+def test_without_openspiel_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "open_spiel", None)
     monkeypatch.delitem(sys.modules, "agents.openspiel", raising=False)
     with pytest.raises(ValueError, match=re.escape("pip install -c constraints.txt -e '.[openspiel]'")):
