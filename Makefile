@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# RLlib pins gymnasium 1.2: there the faces must keep their contracts, too.
+# RLlib pins gymnasium 1.2: the environments must keep their contracts there, too.
 ON_GYMNASIUM_1_2 := tests/envs/test_envs.py tests/envs/test_checkers.py tests/envs/test_bad_input.py tests/games/test_sixth_game.py
 
 .PHONY: train test test-slow test-interop lint benchmark clean

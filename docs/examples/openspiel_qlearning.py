@@ -3,7 +3,7 @@
     python docs/examples/openspiel_qlearning.py --episodes 10000 --seed 0
 
 Divider Duel is won by whoever opens, and only by opening with 4: nobody beats perfect play from the second seat. Beside
-each result stands what a player wins who moves at random.
+each result stands that of a player who moves at random.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PerfectAgent:
 
 
 def play(environment: Environment, agents: list[Any], learning: bool = False) -> list[float]:
-    """Play one duel and return what it was worth to each seat."""
+    """Play one duel and return its payoff to each seat."""
     time_step = environment.reset()
     while not time_step.last():
         mover = agents[time_step.current_player()]
@@ -55,7 +55,7 @@ def wins(environment: Environment, seat: int, agent: Any, opponent: Any) -> floa
 
 
 def main() -> None:
-    """Learn, then print what was learned."""
+    """Learn, then print the opening learned and how the learner fares against others."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=10_000, help="duels of self-play (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)

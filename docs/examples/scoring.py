@@ -1,27 +1,26 @@
-"""What the examples share: what they are told, and a trained network, scored against random play."""
+"""What the examples share: their command line, and a trained network as an agent, scored against random play."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents import make_agent
-from agents.learned import LearnedAgent
-from agents.networks import FlatNetwork
+import numduel_env
+from numduel_env.batch import BoolArray
 from numduel_env.envs.aec import NumduelAECEnv
-from numduel_env.evaluation.match import Player, play_match
 
 DUELS = 1_000
 
 
-def asked(description: str | None, fewest_frames: int) -> argparse.Namespace:
-    """Return what the command line asks for: ``frames`` and ``seed``."""
+def parsed_arguments(description: str | None, fewest_frames: int) -> argparse.Namespace:
+    """Return the arguments of the command line: ``frames`` and ``seed``."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=8_192, help="learn from about so many plies (%(default)s)")
+    parser.add_argument("--frames", type=int, default=8_192, help="learn from about this many plies (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed learns the same (%(default)s)")
     args = parser.parse_args()
     if args.frames < fewest_frames:
@@ -30,26 +29,27 @@ def asked(description: str | None, fewest_frames: int) -> argparse.Namespace:
 
 
 TorchFunction = Callable[[torch.Tensor], torch.Tensor]
-"""Maps observations ``[N, size]`` to preferences ``[N, A]``, larger for better moves."""
+"""Maps observations ``[N, size]`` to logits or action values ``[N, A]``, larger for better moves."""
 
 
-class TorchNetwork(FlatNetwork):
-    """A network that sees as ``env`` shows and prefers as a function of tensors does; it has no opinion of values."""
+class TorchAgent:
+    """Plays the legal move with the largest output of a network that takes the observations of ``env``."""
 
-    def __init__(self, env: NumduelAECEnv, function: TorchFunction) -> None:
-        self.observer, self.function = env.observer, function
+    def __init__(self, env: NumduelAECEnv, network: TorchFunction) -> None:
+        self.observer, self.network = env.observer, network
 
     @torch.no_grad()
-    def preferences(self, seen: NDArray[np.float32]) -> NDArray[np.float32]:
-        return self.function(torch.as_tensor(seen)).numpy()
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
+        outputs = self.network(torch.as_tensor(self.observer(position, legal, (len(legal),))))
+        return np.where(legal, outputs.numpy(), -np.inf).argmax(-1)
 
 
 def score_against_random(env: NumduelAECEnv, network: TorchFunction, seed: int) -> float:
-    """Return what ``network`` scores in ``DUELS`` duels of the game of ``env`` against random play, from 0 to 1.
+    """Return the score of ``network`` in ``DUELS`` duels against random play, from 0 to 1.
 
-    It plays the legal move that it prefers, in each seat half of the time. All duels begin at the first position.
+    The game is that of ``env`` in its book's size. It is played from the first position, from each seat half of the
+    time.
     """
-    learned = Player("learned", LearnedAgent(env.rules, TorchNetwork(env, network)))
-    random = Player("random", make_agent("random", env.rules))
-    match = play_match(env.rules, (learned, random), DUELS, openings=0, seed=seed)
-    return float(match.scores(0).mean())
+    agents = {"learned": TorchAgent(env, network), "random": "random"}
+    results = numduel_env.evaluate(env.game, agents, duels=DUELS, openings=0, seed=seed, graded=False)
+    return next(agent.total.score for agent in results.agents if agent.name == "learned")

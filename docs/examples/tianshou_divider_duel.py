@@ -3,8 +3,8 @@
     pip install -c constraints.txt -e '.[interop]'
     python docs/examples/tianshou_divider_duel.py
 
-Tianshou's own wrapper takes the PettingZoo environment as it is. It finds the mask in the observation and hands it on
-as ``obs.mask``, which DQN heeds when it chooses, when it explores and when it looks for the best next move.
+Tianshou's own wrapper takes the PettingZoo environment as it is. It finds the mask in the observation and passes it on
+as ``obs.mask``, which DQN applies when it chooses, when it explores and when it looks for the best next move.
 """
 
 from __future__ import annotations
@@ -22,51 +22,51 @@ from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
 import numduel_env
-from scoring import DUELS, asked, score_against_random
+from scoring import DUELS, parsed_arguments, score_against_random
 
-BOARDS = 16
+ENVS = 16
 FRAMES_PER_BATCH = 128
 FRAMES_PER_UPDATE = 8
 EXPLORATION = 0.3
 LEARNING_RATE = 1e-3
 
-args = asked(__doc__, FRAMES_PER_BATCH)
+args = parsed_arguments(__doc__, FRAMES_PER_BATCH)
 
 np.random.seed(args.seed)  # noqa: NPY002 - it is from here that Tianshou draws
 torch.manual_seed(args.seed)
 torch.set_num_threads(1)  # the network is small
-# Tianshou would like a return for each game, and says so at every one: here there are two.
+# Tianshou expects one return per game and warns at every one: here there are two, one for each seat.
 logging.getLogger("tianshou.data.stats").setLevel(logging.ERROR)
 
 
 def make_env() -> PettingZooEnv:
-    """Return a board as Tianshou sees it, on which an illegal move would end the training with an error."""
+    """Return an environment in Tianshou's wrapper; an illegal move would end the training with an error."""
     return PettingZooEnv(numduel_env.env("divider-duel", lookahead=True, illegal="raise"))
 
 
 env = make_env()
 game = env.env
 network = Net(state_shape=game.observer.size, action_shape=game.action_count, hidden_sizes=[64, 64])
-untrained = score_against_random(game, lambda seen: network(seen)[0], args.seed)
+untrained = score_against_random(game, lambda observed: network(observed)[0], args.seed)
 
 policy = DiscreteQLearningPolicy(
     model=network,
     action_space=env.action_space,
-    # Tianshou tells the policy of both seats that it is training, and not those within: to them this is inference.
+    # Only the policy of both seats is put into training mode, not this one within it: it always acts as in inference.
     eps_inference=EXPLORATION,
 )
 learner = DQN(
     policy=policy,
     optim=AdamOptimizerFactory(lr=LEARNING_RATE),
     gamma=1.0,
-    # The next position is the opponent's; the one after it is one's own, and rewards on the way there are one's own.
+    # Two plies lead to the learner's own next position; all rewards on the way are the learner's own.
     n_step_return_horizon=2,
     target_update_freq=200,
 )
 both_seats = MultiAgentOffPolicyAlgorithm(algorithms=[learner, learner], env=env)
 
-boards = DummyVectorEnv([make_env for _ in range(BOARDS)])
-collector = Collector(both_seats, boards, VectorReplayBuffer(args.frames, BOARDS), exploration_noise=True)
+envs = DummyVectorEnv([make_env for _ in range(ENVS)])
+collector = Collector(both_seats, envs, VectorReplayBuffer(args.frames, ENVS), exploration_noise=True)
 both_seats.run_training(
     OffPolicyTrainerParams(
         training_collector=collector,
@@ -79,6 +79,6 @@ both_seats.run_training(
 )
 trained = collector.collect_step
 
-score = score_against_random(game, lambda seen: network(seen)[0], args.seed)
+score = score_against_random(game, lambda observed: network(observed)[0], args.seed)
 duels = f"{DUELS:,} duels against random, seats swapped"
 print(f"Tianshou, {trained:,} frames: {score:.1%} of {duels} (untrained {untrained:.1%})")

@@ -23,7 +23,7 @@ from torchrl.objectives.value import GAE
 from tqdm import tqdm
 
 import numduel_env
-from scoring import DUELS, asked, score_against_random
+from scoring import DUELS, parsed_arguments, score_against_random
 
 FRAMES_PER_BATCH = 1_024
 EPOCHS = 8
@@ -31,7 +31,7 @@ MINIBATCH = 128
 LEARNING_RATE = 2e-3
 ENTROPY = 0.02
 
-args = asked(__doc__, FRAMES_PER_BATCH)
+args = parsed_arguments(__doc__, FRAMES_PER_BATCH)
 
 torch.manual_seed(args.seed)
 torch.set_num_threads(1)  # the network is small
@@ -42,21 +42,21 @@ warnings.filterwarnings("ignore", "PettingZoo in TorchRL is tested using version
 game = numduel_env.env("divider-duel", lookahead=True, illegal="raise")
 env = PettingZooWrapper(game, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP)
 
-seen = ("agents", "observation", "observation")
+observed = ("agents", "observation", "observation")
 policy = MLP(in_features=game.observer.size, out_features=game.action_count, num_cells=[64, 64])
 untrained = score_against_random(game, policy, args.seed)
 actor = ProbabilisticActor(
-    TensorDictModule(policy, in_keys=[seen], out_keys=[("agents", "logits")]),
+    TensorDictModule(policy, in_keys=[observed], out_keys=[("agents", "logits")]),
     in_keys={"logits": ("agents", "logits"), "mask": ("agents", "action_mask")},
     out_keys=[("agents", "action")],
     distribution_class=MaskedCategorical,
     return_log_prob=True,
     log_prob_key=("agents", "log_prob"),
 )
-# The waiting seat sees no outlook, so the critic can tell its positions from those of the mover.
+# The waiting seat's outlook is all zero: by it the critic distinguishes its positions from those of the mover.
 critic = ValueOperator(
     MLP(in_features=game.observer.size, out_features=1, num_cells=[64, 64]),
-    in_keys=[seen],
+    in_keys=[observed],
     out_keys=[("agents", "state_value")],
 )
 keys = {
@@ -85,7 +85,7 @@ with tqdm(total=args.frames, unit=" frames") as bar:
     for batch in collector:
         with torch.no_grad():
             advantage(batch)
-        # What the waiting seat "chose" was never played: learn from the movers.
+        # The waiting seat's action was never played: learn from the movers' only.
         moves = batch["agents"][batch["agents", "mask"]]
         for _ in range(EPOCHS):
             for rows in torch.randperm(len(moves)).split(MINIBATCH):

@@ -144,7 +144,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
             self.infos[agent],
         )
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: int | np.integer | None) -> None:
         duel = self._duel
         if duel is None:
             raise not_reset("step")
@@ -171,7 +171,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         if duel.offence is not None:
             self.infos[self.agent_selection]["illegal"] = True
 
-    def _leave(self, action: int | None) -> None:
+    def _leave(self, action: int | np.integer | None) -> None:
         """Take a seat that has seen the end out of the game, as AEC environments do."""
         if not self.agents:
             EnvLogger.warn_step_after_terminated_truncated()
