@@ -1,4 +1,4 @@
-"""How long work tells whoever waits for it: the library calls a function, and programs make it draw a bar."""
+"""Progress of long work: the library calls a function, and programs let it draw a bar."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ class Progress(Protocol):
 
 
 def silent(task: str, done: int, total: int, /) -> None:
-    """Tell nobody."""
+    """Report nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -72,10 +73,10 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
 
     @property
     def duel(self) -> Duel[Any]:
-        """The game in progress."""
+        """The game in progress, as a copy: whatever is done to it changes nothing here."""
         if self._duel is None:
             raise not_reset("duel")
-        return self._duel
+        return copy.deepcopy(self._duel)
 
     def _make_observation_space(self) -> Dict:
         mask = Box(0, 1, (self.action_count,), np.int8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gymnasium
@@ -84,10 +85,10 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
 
     @property
     def duel(self) -> Duel[Any]:
-        """The game in progress."""
+        """The game in progress, as a copy: whatever is done to it changes nothing here."""
         if self._duel is None:
             raise ResetNeeded("There is no duel before env.reset()")
-        return self._duel
+        return copy.deepcopy(self._duel)
 
     def _answer(self, duel: Duel[Any]) -> None:
         try:

@@ -120,7 +120,7 @@ def seat_chart(agents: Sequence[AgentResult]) -> Chart:
 def kept_chart(agents: Sequence[AgentResult]) -> Chart | None:
     """Return the share kept in the course of the duels, one line for each agent; None if no move was graded.
 
-    The course is told by the numbers left, or by plies where no number ever leaves the game.
+    The horizontal axis has the numbers left, or the plies played where no number ever leaves the game.
     """
     if not any(agent.kept_by_numbers_left for agent in agents):
         return None
@@ -189,5 +189,5 @@ def _label_width(names: Iterable[str]) -> int:
 
 
 def _shortened(name: str, most: int) -> str:
-    """Return a name cut in front: the end of ``module:attribute`` tells agents apart."""
+    """Return a name cut in front: the end of ``module:attribute`` distinguishes agents."""
     return name if len(name) <= most else "…" + name[len(name) - most + 1 :]

@@ -54,8 +54,8 @@ class PrimeDuelProduct(Rules[Scores]):
         return Scores(position.theirs, position.mine * self.numbers[action])
 
     def value(self, position: Scores) -> NDArray[np.int8]:
-        worth: NDArray[np.int8] = np.int8(1) - np.int8(2) * (position.theirs == self.target)
-        return worth
+        value: NDArray[np.int8] = np.int8(1) - np.int8(2) * (position.theirs == self.target)
+        return value
 
     def turned(self, position: Scores) -> Scores:
         return Scores(position.theirs, position.mine)
@@ -64,7 +64,7 @@ class PrimeDuelProduct(Rules[Scores]):
         return np.ones((*np.shape(position.mine), len(self.numbers)), bool)
 
     def features(self, position: Scores) -> dict[str, NDArray[Any]]:
-        """Both scores on a scale that tells small scores apart: see :meth:`_size`."""
+        """Both scores on a scale that separates small scores: see :meth:`_size`."""
         return {"mine": self._size(position.mine), "theirs": self._size(position.theirs)}
 
     def _size(self, score: NDArray[np.int64]) -> NDArray[np.float64]:

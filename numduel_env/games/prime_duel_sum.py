@@ -82,10 +82,10 @@ class PrimeDuelSum(Rules[PoolAndScores]):
     def value(self, position: PoolAndScores) -> NDArray[np.int8]:
         if self.when_empty == "higher":
             # Whoever has the target has the higher score, too.
-            worth: NDArray[np.int8] = ONE * (position.mine > position.theirs) - ONE * (position.mine < position.theirs)
+            value: NDArray[np.int8] = ONE * (position.mine > position.theirs) - ONE * (position.mine < position.theirs)
         else:
-            worth = -ONE * (position.theirs == self.target)
-        return worth
+            value = -ONE * (position.theirs == self.target)
+        return value
 
     def turned(self, position: PoolAndScores) -> PoolAndScores:
         return PoolAndScores(position.pool, position.theirs, position.mine)
@@ -100,9 +100,8 @@ class PrimeDuelSum(Rules[PoolAndScores]):
         return {"pool": position.pool, "mine": position.mine / self.target, "theirs": position.theirs / self.target}
 
     def outlook(self, position: PoolAndScores) -> NDArray[Any]:
-        """Both scores as shares of the target, whether the move reached it or ended the game, what each still needs.
-
-        What a player needs is told for every number: whether it would bring that score to the target.
+        """Both scores as shares of the target, whether the move reached it or emptied the list, and what each still needs:
+        for every number, whether it would bring that score to the target.
         """
         reached, empty = position.theirs == self.target, ~position.pool.any(-1)
         facts = np.stack([position.mine / self.target, position.theirs / self.target, reached, empty], axis=-1)
