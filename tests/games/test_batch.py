@@ -1,0 +1,46 @@
+"""Random legal moves: the fast body answers as its specification does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numduel_env import GAMES, random_legal
+from tests.support.variants import each_variant
+
+
+def specified(mask, generator):
+    """The specification, mask by mask."""
+    drawn = generator.random(len(mask))
+    return [
+        int(np.flatnonzero(row)[int(share * np.count_nonzero(row))]) if row.any() else 0
+        for row, share in zip(mask, drawn)
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 31, 32, 63, 64, 65, 127, 128, 129, 500])
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+def test_it_is_what_the_specification_says(size, share):
+    mask = np.random.default_rng(size).random((300, size)) < share
+    one, other = (np.random.default_rng(1) for _ in range(2))
+    assert random_legal(mask, one).tolist() == specified(mask, other)
+
+
+@each_variant
+def test_the_same_on_the_masks_of_games(game, params):
+    rules = GAMES[game].make_rules(**params)
+    position, generator = rules.initial((50,)), np.random.default_rng(0)
+    for _ in range(20):
+        legal = rules.legal(position)
+        one, other = (np.random.default_rng(2) for _ in range(2))
+        actions = random_legal(legal, one)
+        assert actions.tolist() == specified(legal, other)
+        position = rules.play(position, random_legal(legal, generator))
+
+
+def test_any_leading_shape_and_type():
+    mask = np.random.default_rng(0).random((2, 3, 40)) < 0.3
+    expected = random_legal(mask.reshape(6, 40), np.random.default_rng(0)).reshape(2, 3)
+    for same in (mask, mask.astype(np.int8), np.asfortranarray(mask)):
+        np.testing.assert_array_equal(random_legal(same, np.random.default_rng(0)), expected)
+    assert random_legal(mask[0, 0], np.random.default_rng(0)) == expected[0, 0]
