@@ -1,8 +1,8 @@
-"""The OpenSpiel face: importing it registers every game of the table with ``pyspiel``.
+"""The games for OpenSpiel: importing this module registers every game of the table with ``pyspiel``.
 
-After ``import numduel_env.envs.openspiel``, ``pyspiel.load_game("numduel_prime_rumble(highest=30)")`` gives a sequential,
-zero-sum game of perfect information whose parameters are the book's. In OpenSpiel an illegal action is an error, so
-nothing is lost by one here.
+After ``import numduel_env.envs.openspiel``, ``pyspiel.load_game("numduel_prime_rumble(highest=30)")`` returns a
+sequential, zero-sum game of perfect information; parameters that are not given are the book's. In OpenSpiel an illegal
+action is an error, so here nobody loses by one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from numduel_env.batch import Position
-from numduel_env.duels import Duel
-from numduel_env.games import GAMES, GameSpec
+from numduel_env.duel import Duel
+from numduel_env.games import GAMES, GameSpec, Params
 from numduel_env.observation import Observer
 from numduel_env.rules import Rules
 
@@ -24,8 +24,8 @@ except ImportError as missing:
     raise ImportError("numduel_env.envs.openspiel needs OpenSpiel: pip install 'numduel-env[openspiel]'") from missing
 
 
-def game_type(name: str, title: str, params: dict[str, Any]) -> pyspiel.GameType:
-    """Return what OpenSpiel is told about a game before it is made; ``params`` are the defaults and give the types."""
+def game_type(name: str, title: str, params: Params) -> pyspiel.GameType:
+    """Return OpenSpiel's description of a game; the defaults in ``params`` name its parameters and their types."""
     return pyspiel.GameType(
         short_name=name,
         long_name=title,
@@ -48,11 +48,9 @@ UNREGISTERED = game_type("numduel", "A number game", {})
 
 
 class NumduelGame(pyspiel.Game):
-    """A game by its rules. Made directly it is like a registered one, but OpenSpiel cannot load it by name."""
+    """A game with its rules. Made directly it is like a registered one, but OpenSpiel cannot load it by name."""
 
-    def __init__(
-        self, rules: Rules, kind: pyspiel.GameType = UNREGISTERED, params: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, rules: Rules[Any], kind: pyspiel.GameType = UNREGISTERED, params: Params | None = None) -> None:
         info = pyspiel.GameInfo(
             num_distinct_actions=len(rules.numbers),
             max_chance_outcomes=0,
@@ -72,25 +70,25 @@ class NumduelGame(pyspiel.Game):
     def state_at(self, position: Position) -> NumduelState:
         """Return the state in which player 0 is to move in an unfinished ``position`` of one game.
 
-        How it came about is not known: the history is empty and plies count from here.
+        Its history is empty, and plies count from here.
         """
         state = NumduelState(self)
-        state.duel.position, state.duel.legal = position, self.rules.legal(position)
+        state.duel = Duel.from_position(self.rules, position)
         return state
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """Return what observes the position; where perfect recall is asked for, what tells the history."""
+        """Return an observer of the position, or of the history where OpenSpiel asks for perfect recall."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return PositionObserver(self.observer, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
 
 class NumduelState(pyspiel.State):
-    """A duel in progress. A truncated one is over as well, and worth nothing to anybody."""
+    """A duel in progress. A truncated one is terminal, too, with returns of zero."""
 
     def __init__(self, game: NumduelGame) -> None:
         super().__init__(game)
-        self.duel = Duel(game.rules)
+        self.duel: Duel[Any] = Duel(game.rules)
 
     def current_player(self) -> int:
         player: int = pyspiel.PlayerId.TERMINAL if self.duel.finished else self.duel.seat
@@ -100,15 +98,16 @@ class NumduelState(pyspiel.State):
         return self.duel.finished
 
     def returns(self) -> list[float]:
-        return [float(worth) for worth in self.duel.payoff]
+        return [float(payoff) for payoff in self.duel.payoff]
 
-    def seen_by(self, player: int) -> Position:
-        """Return the position from the side of ``player``."""
+    def position_of(self, player: int) -> Any:
+        """Return the position as ``player`` sees it."""
         duel = self.duel
         return duel.position if player == duel.seat else duel.rules.turned(duel.position)
 
     def __str__(self) -> str:
-        # Some of OpenSpiel's algorithms tell states apart by this. The ply decides when a game is truncated.
+        # Some of OpenSpiel's algorithms take states with equal strings for one state. The ply is a part of the state,
+        # since it decides when a game is truncated.
         duel = self.duel
         turn = f"over, {duel.payoff[0]:+d} {duel.payoff[1]:+d}" if duel.finished else f"player {duel.seat} to move"
         return f"ply {len(duel.actions)}, {turn}; {described(duel.rules, duel.position)}"
@@ -128,7 +127,7 @@ class NumduelState(pyspiel.State):
 
 
 class PositionObserver:
-    """What a player sees, the same as on every face: ``tensor``, and in ``dict`` its parts by name."""
+    """The observation that all environments give: ``tensor``, and in ``dict`` its parts by name."""
 
     def __init__(self, observer: Observer, params: Any) -> None:
         if params:
@@ -139,36 +138,36 @@ class PositionObserver:
         self.dict = dict(zip(observer.layout, np.split(self.tensor, ends[:-1])))
 
     def set_from(self, state: NumduelState, player: int) -> None:
-        self.tensor[:] = self._observer(state.seen_by(player))
+        self.tensor[:] = self._observer(state.position_of(player))
 
     def string_from(self, state: NumduelState, player: int) -> str:
-        return described(state.duel.rules, state.seen_by(player))
+        return described(state.duel.rules, state.position_of(player))
 
 
-def described(rules: Rules, position: Position) -> str:
+def described(rules: Rules[Any], position: Position) -> str:
     """Return the fields of one game's position by name, a mask over the numbers as the numbers that it holds."""
     parts = []
     for name, field in position._asdict().items():
         masks_numbers = field.dtype == bool and field.shape == rules.numbers.shape
-        told = np.ravel(rules.numbers[field] if masks_numbers else field).tolist()
-        parts.append(f"{name}: {' '.join(map(str, told)) or 'none'}")
+        values = np.ravel(rules.numbers[field] if masks_numbers else field).tolist()
+        parts.append(f"{name}: {' '.join(map(str, values)) or 'none'}")
     return "; ".join(parts)
 
 
 def load(name: str) -> NumduelGame:
-    """Return the registered game of that name: ``pyspiel.load_game``, in a place whose import registers the games."""
+    """Return the registered game of this name. Pickles name this function: unpickling imports it, which registers."""
     game: NumduelGame = pyspiel.load_game(name)
     return game
 
 
 def register(spec: GameSpec) -> None:
-    """Register a game with OpenSpiel; those that are in the table when this module is imported are registered then."""
+    """Register a game with OpenSpiel; importing this module does so for every game of the table."""
     kind = game_type(spec.openspiel_name, spec.title, spec.params)
 
-    # A class and not a function: OpenSpiel lets go of what it was given after the interpreter has ended, and to free a
-    # function then aborts the process. A class refers to itself, so it is not freed.
+    # A class and not a function: OpenSpiel drops its reference after the interpreter has ended, and freeing a function
+    # then aborts the process. A class refers to itself, so it is not freed.
     class RegisteredGame(NumduelGame):
-        def __init__(self, params: dict[str, Any]) -> None:
+        def __init__(self, params: Params) -> None:
             super().__init__(spec.make_rules(**params), kind, params)
 
         def __reduce__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Running the example scripts as a reader would, and reading what they say."""
+"""Running the example scripts and the documented lines as a reader would."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAST_LINE = re.compile(
 
 
 class Learned(NamedTuple):
-    """What a script says in the end; scores in percent."""
+    """What a script prints in the end; scores in percent."""
 
     frames: int
     score: float
@@ -25,7 +25,7 @@ class Learned(NamedTuple):
 
 
 def run_example(script: str, *arguments: str) -> Learned:
-    """Train for real, on one thread, and return the outcome; a script that fails, or says something else, raises."""
+    """Run a script on one thread and return what it printed in the end; raises if it failed or printed another line."""
     ran = subprocess.run(
         [sys.executable, f"docs/examples/{script}", *arguments],
         cwd=ROOT,
@@ -40,9 +40,9 @@ def run_example(script: str, *arguments: str) -> Learned:
 
 
 def run_readme_lines(framework: str) -> dict[str, Any]:
-    """Run the README's lines about a framework and return the names they made."""
-    section = (ROOT / "README.md").read_text().split(f"\n### {framework}\n")[1].split("\n##")[0]
+    """Run the lines about a framework in ``docs/frameworks.md`` and return the names they made."""
+    section = (ROOT / "docs" / "frameworks.md").read_text().split(f"\n## {framework}\n")[1].split("\n## ")[0]
     (lines,) = re.findall(r"```py\n(.*?)```", section, re.DOTALL)
-    made: dict[str, Any] = {"__name__": "readme"}
-    exec(compile(lines, "README.md", "exec"), made)
+    made: dict[str, Any] = {"__name__": "documented"}
+    exec(compile(lines, "docs/frameworks.md", "exec"), made)
     return made
