@@ -73,9 +73,9 @@ class File:
 class TrainingProgress:
     """How many plies a run has learned from, and for how long, in all its sessions."""
 
-    plies: Count = 0
-    seconds: Amount = 0.0
-    finished: bool = False
+    plies: Count
+    seconds: Amount
+    finished: bool
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import hashlib
 import json
 import os
 import pickle
-import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,17 @@ import pytest
 from safetensors.numpy import load, save
 
 from agents import make_agent
-from agents.checkpoint import LARGEST_FILE, BadCheckpoint, card_of_game, read_card, read_tensors, write_checkpoint
-from agents.learned import card_of_network, load_agent
+from agents.cards import Card, CurvePoint, GameCard, TrainingCard, TrainingProgress
+from agents.checkpoint import LARGEST_FILE, BadCheckpoint, read_card, read_tensors, write_checkpoint
+from agents.learned import Architecture, load_agent
 from agents.networks import NETWORKS
 from numduel_env import GAMES
 from numduel_env.rules import same_rules
-from tests.support import ROOT
+from tests.support.programs import run_program
 from tests.support.variants import each_variant
 
 
-def write_agent(folder, game="divider-duel", kind="moves", seed=0, **params):
+def write_agent(folder, game="divider-duel", kind="afterstates", seed=0, **params):
     """Write an agent that has learned nothing, and return its card."""
     spec = GAMES[game]
     rules = spec.make_rules(**params)
@@ -36,9 +37,10 @@ def write_agent(folder, game="divider-duel", kind="moves", seed=0, **params):
         for name, shape in network.shapes(observer, [8, 4]).items()
     }
     folder.mkdir(exist_ok=True)
-    card = {"game": card_of_game(spec, params), **card_of_network(kind, observer, [8, 4])}
-    write_checkpoint(folder, card, {"weights": tensors})
-    return read_card(folder)
+    card = Card(GameCard.of(spec, params), *Architecture.of(kind, observer, [8, 4]))
+    written = write_checkpoint(folder, card, {"weights": tensors})
+    assert read_card(folder) == written
+    return written
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -51,25 +53,25 @@ def test_a_written_agent_is_read_and_plays_legally(game, params, kind, tmp_path)
     generator = np.random.default_rng(0)
     for _ in range(rules.max_plies):
         legal = rules.legal(position)
-        chosen = agent.choose(position, generator)
+        chosen = agent.choose(position, legal, generator)
         assert legal[np.arange(5), chosen].all()
-        likelihood, value = agent.evaluate(position)
-        np.testing.assert_allclose(likelihood.sum(-1), 1, atol=1e-5)
-        assert not likelihood[~legal].any() and (np.abs(value) <= 1).all()
-        np.testing.assert_array_equal(likelihood.argmax(-1), chosen)
+        prior, value = agent.evaluate(position, legal)
+        np.testing.assert_allclose(prior.sum(-1), 1, atol=1e-5)
+        assert not prior[~legal].any() and (np.abs(value) <= 1).all()
+        np.testing.assert_array_equal(prior.argmax(-1), chosen)
         position = rules.play(position, chosen)
         if rules.over(position).any():
             break
     # Nothing is preferred where nothing is legal, and no warning is given.
     over = position._make(np.concatenate([field, field]) for field in position)
-    assert agent.evaluate(over)[0].shape == (10, len(rules.numbers))
+    assert agent.evaluate(over, rules.legal(over))[0].shape == (10, len(rules.numbers))
 
 
 def test_saving_again_leaves_one_checkpoint(tmp_path):
     first = write_agent(tmp_path, seed=0)
     second = write_agent(tmp_path, seed=1)
-    assert first["files"] != second["files"]
-    assert {path.name for path in tmp_path.iterdir()} == {"card.json", second["files"]["weights"]["name"]}
+    assert first.files != second.files
+    assert {path.name for path in tmp_path.iterdir()} == {"card.json", second.files["weights"].name}
 
 
 def test_a_writer_that_dies_leaves_the_checkpoint_before(tmp_path, monkeypatch):
@@ -106,13 +108,13 @@ def put_weights(folder, content):
 
 
 def changed_tensors(folder, change):
-    tensors = load((folder / read_card(folder)["files"]["weights"]["name"]).read_bytes())
+    tensors = load(weights_of(folder).read_bytes())
     change(tensors)
     put_weights(folder, save(tensors))
 
 
 def weights_of(folder):
-    return folder / read_card(folder)["files"]["weights"]["name"]
+    return folder / read_card(folder).files["weights"].name
 
 
 def truncate(folder):
@@ -138,60 +140,93 @@ class Bomb:
         return os.mkdir, ("exploded",)
 
 
-DAMAGE = {
+def written_card(content):
+    """Return what puts other bytes in the place of the card."""
+    return lambda folder: (folder / "card.json").write_bytes(content)
+
+
+def spoiled_tensor(tensor):
+    """Return what puts another tensor in the place of a bias."""
+    return lambda folder: changed_tensors(folder, lambda tensors: tensors.update({"move.0.bias": tensor}))
+
+
+BAD_CARDS = {
+    "another schema": (lambda card: card.update(schema=99), "schema 99"),
+    "no schema": (lambda card: card.pop("schema"), "missing required field `schema`"),
+    "no game": (lambda card: card.pop("game"), "missing required field `game`"),
+    "an unknown game": (lambda card: card["game"].update(name="go"), "there is no game 'go'"),
+    "other parameters": (lambda card: card["game"]["parameters"].update(highest=10), "highest=10"),
+    "nonsense parameters": (lambda card: card["game"]["parameters"].update(highest=-1), "highest"),
+    "another version": (lambda card: card["game"].update(version=7), "version 7"),
+    "no network": (lambda card: card.pop("network"), "missing required field `network`"),
+    "another kind": (lambda card: card["network"].update(kind="lstm"), "lstm"),
+    "another activation": (lambda card: card["network"].update(activation="tanh"), "tanh"),
+    "another layout": (lambda card: card["observation"].update(layout={"pool": 9}), "'pool': 9"),
+    "no lookahead": (lambda card: card["observation"].update(lookahead=False), "looks ahead"),
+    "other layers": (lambda card: card["network"].update(layers=[8, 5]), "do not fit the card"),
+    "endless layers": (lambda card: card["network"].update(layers=[1e999]), "JSON is malformed"),
+    "a layer too wide": (lambda card: card["network"].update(layers=[10**9]), "$.network.layers[0]"),
+    "an empty layer": (lambda card: card["network"].update(layers=[0]), "$.network.layers[0]"),
+    "no file named": (lambda card: card["files"].clear(), "names no file of weights"),
+    "a file elsewhere": (lambda card: card["files"]["weights"].update(name="../x"), "names no file"),
+}
+"""Changes of a card, and what is said of them."""
+
+BAD_FILES = {
     "no card": (lambda f: (f / "card.json").unlink(), "is not the folder of a trained agent"),
-    "a card that is no JSON": (lambda f: (f / "card.json").write_text("{"), "cannot be read"),
-    "a card that is no object": (lambda f: (f / "card.json").write_text("[1]"), "is no card"),
-    "a pickled card": (lambda f: (f / "card.json").write_bytes(pickle.dumps(Bomb())), "cannot be read"),
-    "a card of many brackets": (lambda f: (f / "card.json").write_text("[" * 100_000), "cannot be read"),
-    "a card in another code": (lambda f: (f / "card.json").write_bytes(b"\xff\xfe"), "cannot be read"),
+    "a card that is cut off": (written_card(b"{"), "is no card of a trained agent: Input data was truncated"),
+    "a card that is no object": (written_card(b"[1]"), "is no card of a trained agent: Expected `object`"),
+    "a pickled card": (written_card(pickle.dumps(Bomb())), "is no card of a trained agent: JSON is malformed"),
+    "a card of many brackets": (written_card(b'{"schema": 2, "x": ' + b"[" * 100_000), "is no card of a trained agent"),
+    "a card in another code": (written_card(b"\xff\xfe"), "is no card of a trained agent: JSON is malformed"),
     "a folder for a card": (lambda f: replaced(f / "card.json", Path.mkdir), "cannot be read"),
-    "another schema": (lambda f: rewrite(f, lambda c: c.update(schema=99)), "schema 99"),
-    "no game": (lambda f: rewrite(f, lambda c: c.pop("game")), "names no game"),
-    "an unknown game": (lambda f: rewrite(f, lambda c: c["game"].update(name="go")), "there is no game 'go'"),
-    "other parameters": (lambda f: rewrite(f, lambda c: c["game"]["parameters"].update(highest=10)), "highest=10"),
-    "nonsense parameters": (lambda f: rewrite(f, lambda c: c["game"]["parameters"].update(highest=-1)), "highest"),
-    "another version": (lambda f: rewrite(f, lambda c: c["game"].update(version=7)), "version 7"),
-    "no network": (lambda f: rewrite(f, lambda c: c.pop("network")), "does not describe its network"),
-    "another kind": (lambda f: rewrite(f, lambda c: c["network"].update(kind="lstm")), "lstm"),
-    "another activation": (lambda f: rewrite(f, lambda c: c["network"].update(activation="tanh")), "tanh"),
-    "another layout": (lambda f: rewrite(f, lambda c: c["observation"].update(layout={"pool": 9})), "'pool': 9"),
-    "other layers": (lambda f: rewrite(f, lambda c: c["network"].update(layers=[8, 5])), "do not fit the card"),
-    "endless layers": (lambda f: rewrite(f, lambda c: c["network"].update(layers=[1e999])), "OverflowError"),
     "no file": (lambda f: weights_of(f).unlink(), "cannot be read"),
     "a pipe": (lambda f: replaced(weights_of(f), os.mkfifo), "it is no file"),
     "a device": (lambda f: replaced(weights_of(f), lambda path: path.symlink_to("/dev/zero")), "it is no file"),
     "a file too large": (lambda f: os.truncate(weights_of(f), LARGEST_FILE + 1), "it is no file of at most"),
-    "no file named": (lambda f: rewrite(f, lambda c: c["files"].clear()), "names no file of weights"),
-    "a file elsewhere": (lambda f: rewrite(f, lambda c: c["files"]["weights"].update(name="../x")), "names no file"),
     "a truncated file": (truncate, "SHA-256"),
     "a changed file": (flip_a_bit, "SHA-256"),
     "a pickle": (lambda f: put_weights(f, pickle.dumps(Bomb())), "is no safetensors file"),
     "an empty file": (lambda f: put_weights(f, b""), "is no safetensors file"),
-    "a missing tensor": (lambda f: changed_tensors(f, lambda t: t.pop("move.0.bias")), "move.0.bias"),
+    "a missing tensor": (lambda f: changed_tensors(f, lambda tensors: tensors.pop("move.0.bias")), "move.0.bias"),
     "one tensor more": (
-        lambda f: changed_tensors(f, lambda t: t.update(x=np.zeros(1, np.float32))),
+        lambda f: changed_tensors(f, lambda tensors: tensors.update(x=np.zeros(1, np.float32))),
         "x should be None",
     ),
-    "not a number": (lambda f: changed_tensors(f, lambda t: t["move.0.bias"].fill(np.nan)), "finite float32"),
-    "integers": (
-        lambda f: changed_tensors(f, lambda t: t.update({"move.0.bias": np.zeros(8, np.int64)})),
-        "finite float32",
-    ),
+    "not a number": (spoiled_tensor(np.full(8, np.nan, np.float32)), "finite float32"),
+    "integers": (spoiled_tensor(np.zeros(8, np.int64)), "finite float32"),
 }
+"""Changes of a folder, and what is said of them."""
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_what_does_not_fit_is_named(damage, tmp_path, monkeypatch):
+def refusal(folder):
+    """Return what is said of a folder, which is the same wherever the agent is asked for."""
+    rules = GAMES["divider-duel"].make_rules()
+    with pytest.raises(BadCheckpoint) as refused:
+        load_agent(folder, rules)
+    with pytest.raises(ValueError, match="the agent 'ppo:") as named:
+        make_agent(f"ppo:{folder}", rules)
+    message = str(refused.value)
+    assert message in str(named.value) and "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("damage", BAD_CARDS)
+def test_a_card_that_does_not_fit_is_refused(damage, tmp_path):
+    write_agent(tmp_path)
+    change, message = BAD_CARDS[damage]
+    rewrite(tmp_path, change)
+    assert message in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("damage", BAD_FILES)
+def test_a_file_that_does_not_fit_is_refused(damage, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "agent"
     write_agent(folder)
-    spoil, message = DAMAGE[damage]
+    spoil, message = BAD_FILES[damage]
     spoil(folder)
-    with pytest.raises(BadCheckpoint) as refusal:
-        make_agent(f"ppo:{folder}", GAMES["divider-duel"].make_rules())
-    assert message in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert message in refusal(folder)
     assert not (tmp_path / "exploded").exists()
 
 
@@ -203,10 +238,11 @@ def test_whatever_the_weights_moves_are_legal(kind, tmp_path):
     agent = load_agent(tmp_path, rules)
     position = rules.play(rules.initial((1,)), np.array([0]))
     with np.errstate(over="ignore", invalid="ignore"):
-        assert rules.legal(position)[0, agent.choose(position, np.random.default_rng(0))[0]]
-        likelihood, value = agent.evaluate(position)
-    assert np.isfinite(value).all() and likelihood.sum() == pytest.approx(1)
-    assert not likelihood[~rules.legal(position)].any()
+        legal = rules.legal(position)
+        assert legal[0, agent.choose(position, legal, np.random.default_rng(0))[0]]
+        prior, value = agent.evaluate(position, legal)
+    assert np.isfinite(value).all() and prior.sum() == pytest.approx(1)
+    assert not prior[~legal].any()
 
 
 def test_a_checkpoint_that_is_replaced_meanwhile_is_read_anew(tmp_path, monkeypatch):
@@ -227,13 +263,16 @@ def test_a_checkpoint_that_is_replaced_meanwhile_is_read_anew(tmp_path, monkeypa
     assert replaced_once[0] != read_card(tmp_path)
     monkeypatch.undo()
     position = rules.initial((1,))
-    np.testing.assert_array_equal(agent.evaluate(position)[0], load_agent(tmp_path, rules).evaluate(position)[0])
+    asked = position, rules.legal(position)
+    np.testing.assert_array_equal(agent.evaluate(*asked)[0], load_agent(tmp_path, rules).evaluate(*asked)[0])
 
 
 def test_what_is_not_json_is_not_written(tmp_path):
     before = write_agent(tmp_path)
+    curve = (CurvePoint(0, 0.0, float("nan"), None),)
+    training = TrainingCard("train/ppo.py", {}, {}, TrainingProgress(0, 0.0, finished=False), curve, None, ())
     with pytest.raises(ValueError, match="JSON"):
-        write_checkpoint(tmp_path, {"kept": float("nan")}, {})
+        write_checkpoint(tmp_path, replace(before, training=training), {})
     assert read_card(tmp_path) == before
 
 
@@ -264,9 +303,9 @@ def test_the_programs_say_it_in_one_line(tmp_path):
         ["agents/play.py", "--game", "divider-duel", "--first", f"ppo:{tmp_path}", "--second", "random"],
         ["agents/play.py", "--game", "divider-duel", "--highest", "12", "--first", "ppo:reference"],
     ):
-        ran = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, cwd=ROOT)
-        assert ran.returncode == 2
-        assert len(ran.stderr.splitlines()) == 1, ran.stderr
+        ran = run_program(*command)
+        assert ran.code == 2
+        assert len(ran.err.splitlines()) == 1, ran.err
 
 
 def test_without_safetensors_the_way_out_is_named(tmp_path, monkeypatch):

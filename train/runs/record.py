@@ -69,7 +69,7 @@ class Record:
 
     def advance(self, plies: int, seconds: float, *, finished: bool = False) -> None:
         """Note how far the run has come."""
-        self._update(replace(self.training, progress=TrainingProgress(plies, round(seconds, 2), finished)))
+        self._update(replace(self.training, progress=TrainingProgress(plies, round(seconds, 2), finished=finished)))
 
     def keep_state(self, name: str) -> None:
         """Note under which name a framework keeps what learning goes on from."""
@@ -104,7 +104,7 @@ def begin_card(
     before = task.before
     if before and before.preset != preset:
         raise BadCheckpoint(f"{task.arguments.resume} was trained with another preset: {before.preset}")
-    progress = before.progress if before else TrainingProgress()
+    progress = before.progress if before else TrainingProgress(0, 0.0, finished=False)
     session = begin_session(progress.plies, task.arguments.seed, device, packages)
     training = TrainingCard(
         program=program,

@@ -1,0 +1,38 @@
+"""The trained agents that come with the project are what their cards say."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents import make_agent
+from agents.checkpoint import read_card, rules_of
+from agents.learned import REFERENCES, reference_for
+from numduel_env.solvers import solver_for
+from train.runs.evaluation import evaluate_agent
+
+FOLDERS = sorted(REFERENCES.glob("*/"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+def test_a_reference_is_what_its_card_says(folder):
+    card = read_card(folder)
+    rules = rules_of(card.game)
+    assert reference_for(rules) == folder
+    found = evaluate_agent(make_agent("ppo:reference", rules), solver_for(rules))
+    # On another machine a sum may be rounded otherwise, and a tie be broken the other way.
+    assert found.sample.grade.kept == pytest.approx(card.evaluation.sample.grade.kept, abs=0.005)
+    assert found.duels == card.evaluation.duels and found.scores.keys() == card.evaluation.scores.keys()
+    for opponent, scores in card.evaluation.scores.items():
+        here = found.scores[opponent]
+        assert (here.first, here.second) == pytest.approx((scores.first, scores.second), abs=0.01)
+    for here, there in zip(found.exams, card.evaluation.exams, strict=True):
+        assert here.where == there.where
+        assert here.grade.thrown == pytest.approx(there.grade.thrown, abs=0.005 * there.grade.won)
+        assert here.grade.spoiled == pytest.approx(there.grade.spoiled, abs=0.005 * there.grade.drawn)
+
+
+def test_every_game_has_a_reference():
+    from numduel_env import GAMES
+
+    for spec in GAMES.values():
+        assert reference_for(spec.make_rules()).is_dir()

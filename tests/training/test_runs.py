@@ -1,0 +1,146 @@
+"""Runs that are saved, interrupted, locked and resumed, in this process."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents.cards import CurvePoint
+from agents.checkpoint import BadCheckpoint, read_card, read_tensors, write_checkpoint
+from numduel_env import GAMES
+from numduel_env.observation import AfterstateObserver
+from tests.support.programs import run_program
+from tests.training.learners import PROGRAM, new_card, reopen, small_learner
+from train.runs.folder import LOCK, LOGS, new_folder, occupied, run_in
+from train.runs.progress import Budget
+from train.runs.record import Record, session_seed
+from train.sb3_ppo.preset import PRESET
+from train.sb3_ppo.state import restore, training_tensors
+from train.sb3_ppo.watch import LEAST_ANNEALING, Watch
+
+
+def test_what_was_saved_is_restored(tmp_path):
+    trained, fresh = small_learner(0), small_learner(1)
+    trained.learn(512)
+    state = training_tensors(trained.policy)
+    card = write_checkpoint(tmp_path, new_card(plies=512), {"state": state})
+    restore(fresh.policy, tmp_path, card)
+    restored = training_tensors(fresh.policy)
+    assert state.keys() == restored.keys() and any(name.endswith("exp_avg_sq") for name in state)
+    assert all((tensor == restored[name]).all() for name, tensor in state.items())
+    with pytest.raises(BadCheckpoint, match="does not fit this network"):
+        restore(small_learner(layers=(9,)).policy, tmp_path, card)
+    del state["optimizer.0.exp_avg"]
+    card = write_checkpoint(tmp_path, card, {"state": state})
+    with pytest.raises(BadCheckpoint, match="optimiser's state of weight 0"):
+        restore(fresh.policy, tmp_path, card)
+
+
+@pytest.mark.parametrize("opponent", ["self", "pool"])
+def test_a_run_goes_on_from_what_was_learned(opponent, tmp_path):
+    """A run that is to go on for no ply more leaves everything as it was; for more plies it learns on."""
+    folder = tmp_path / "run"
+    plies = 2 * PRESET.plies_per_update
+
+    def steps():
+        return read_tensors(folder, read_card(folder), "state")["optimizer.0.step"]
+
+    def resumed(*arguments):
+        reopen(folder)
+        ran = run_program(PROGRAM, "--resume", folder, *arguments)
+        assert ran.code == 0, ran.err
+        return read_card(folder)
+
+    ran = run_program(PROGRAM, "--game", "divider-duel", "--opponent", opponent, "--plies", plies, "--out", folder)
+    assert ran.code == 0, ran.err
+    first = read_card(folder)
+    learned_steps = steps()
+    again = resumed()
+    assert again.files == first.files and again.training.curve == first.training.curve
+    assert again.training.progress.plies == plies and set(first.files) >= {"weights", "state"}
+    if not first.training.standing.positions.blunders:
+        pytest.fail("nothing is left to be learned: this test needs fewer plies")
+    further = resumed("--plies", 2 * plies).training
+    assert further.progress.plies == 2 * plies and further.progress.finished
+    assert steps() == 2 * learned_steps
+    curve = first.training.curve
+    assert further.curve[: len(curve)] == curve and len(further.curve) > len(curve)
+    seeds = [session.seed for session in further.sessions]
+    assert seeds == [session_seed(0, 0), session_seed(0, plies), session_seed(0, plies)]
+    assert [session.from_plies for session in further.sessions] == [0, plies, plies]
+
+
+def test_learning_rate_and_entropy_bonus_fall_with_the_budget(tmp_path):
+    # The learner was graded before it learned, and needs not be again.
+    record = Record(new_card(curve=(CurvePoint(0, 0.0, 0.5, None),)), None)
+    observer = AfterstateObserver(GAMES["divider-duel"].make_rules())
+    watch = Watch(tmp_path, record, observer, Budget(1000, float("inf")))
+    for plies, factor in ((0, 1), (250, 0.75), (800, 0.2), (999, LEAST_ANNEALING), (5000, LEAST_ANNEALING)):
+        watch.plies = plies
+        assert watch.annealing == pytest.approx(factor)
+    model = small_learner()
+    model.ent_coef = 0.2
+    watch.init_callback(model)
+    watch._on_training_start()
+    watch.num_timesteps = 500
+    watch._on_rollout_start()
+    assert model.ent_coef == pytest.approx(0.1)
+
+
+def test_a_finished_run_and_an_occupied_folder_are_refused(learned):
+    before = read_card(learned.folder)
+    again = run_program(PROGRAM, "--resume", learned.folder)
+    assert again.code == 2 and "nothing to resume" in again.err
+    refused = run_program(PROGRAM, "--game", "prime-rumble", "--out", learned.folder)
+    assert refused.code == 2 and "holds a run of divider-duel" in refused.err
+    assert read_card(learned.folder) == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [["--game", "prime-rumble"], ["--highest", "31"], ["--seed", "4"], ["--opponent", "pool"], ["--out", "elsewhere"]],
+)
+def test_what_a_run_learns_cannot_change(changes, unfinished):
+    before = read_card(unfinished)
+    refused = run_program(PROGRAM, "--resume", unfinished, *changes)
+    assert refused.code == 2 and len(refused.err.splitlines()) == 1, refused.err
+    assert read_card(unfinished) == before
+
+
+def test_one_process_at_a_time_trains_in_a_folder(unfinished):
+    with occupied(unfinished):
+        ran = run_program(PROGRAM, "--resume", unfinished)
+    assert ran.code == 2 and "another process is training" in ran.err
+
+
+def test_a_lock_that_is_a_link_harms_nobody(unfinished, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (unfinished / LOCK).unlink(missing_ok=True)
+    (unfinished / LOCK).symlink_to(victim)
+    ran = run_program(PROGRAM, "--resume", unfinished)
+    assert ran.code == 2 and "nothing can be written to" in ran.err
+    assert victim.read_text() == "precious"
+
+
+def test_a_run_that_stops_before_the_first_save_can_begin_again(tmp_path, capsys):
+    folder = new_folder(str(tmp_path / "run"), "divider-duel")
+
+    def stopped_at_once():
+        (folder / LOGS).mkdir()
+        raise KeyboardInterrupt
+
+    assert run_in(folder, PROGRAM, stopped_at_once) == 130
+    assert capsys.readouterr().err == "stopped; nothing has been saved yet\n"
+    ran = run_program(PROGRAM, "--game", "divider-duel", "--plies", 8000, "--out", folder)
+    assert ran.code == 0, ran.err
+
+
+def test_a_disk_that_is_full_at_once_ends_the_run_in_one_line(tmp_path, capsys):
+    folder = new_folder(str(tmp_path / "run"), "divider-duel")
+
+    def full():
+        raise OSError(28, "No space left on device")
+
+    assert run_in(folder, PROGRAM, full) == 1
+    said = capsys.readouterr().err
+    assert said == "nothing more can be saved: [Errno 28] No space left on device; nothing has been saved yet\n"
