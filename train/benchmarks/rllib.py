@@ -7,6 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from numduel_env.envs.base import Info
 from numduel_env.games import GAMES
 from train.benchmarks.measures import Measure, Plies, compare
 
@@ -39,7 +40,10 @@ def sampling_loops() -> tuple[Plies, dict[str, Plies]]:
     from ray.tune.registry import register_env
 
     from numduel_env.envs.rllib import OBSERVATIONS, DuelEnv, DuelRunner
-    from train.rllib_ppo.algorithm import RANDOM_OPENINGS, base_config, hushed
+    from numduel_env.envs.rllib import DuelEnv, DuelRunner
+    from train.rllib_ppo.algorithm import base_config
+    from train.rllib_ppo.cluster import hushed
+    from train.rllib_ppo.preset import PRESET
 
     def connect_four(_: Any) -> Any:
         from pettingzoo.classic import connect_four_v3
@@ -48,10 +52,8 @@ def sampling_loops() -> tuple[Plies, dict[str, Plies]]:
 
     register_env("connect_four_v3", connect_four)
 
-    def loop(
-        runner_class: Any, env: Any, observations: str = OBSERVATIONS, environments: int = ENVIRONMENTS, **options: Any
-    ) -> Any:
-        config = base_config(env, {"random_openings": RANDOM_OPENINGS, **options}, observations=observations)
+    def loop(runner_class: Any, env: Any, environments: int, network: Info, **options: Any) -> Plies:
+        config = base_config(env, {"random_openings": PRESET.random_openings, **options}, **network)
         config.env_runners(num_env_runners=0, num_envs_per_env_runner=environments)
         runner = runner_class(config=config.debugging(seed=0, log_level="ERROR"))
 
@@ -64,7 +66,8 @@ def sampling_loops() -> tuple[Plies, dict[str, Plies]]:
         return play
 
     with hushed():
-        ours = {name: loop(DuelRunner, DuelEnv, environments=1, duels=ENVIRONMENTS, game=name) for name in GAMES}
-        slow = loop(MultiAgentEnvRunner, DuelEnv, game="divider-duel")
+        ours = {name: loop(DuelRunner, DuelEnv, 1, {}, duels=ENVIRONMENTS, game=name) for name in GAMES}
+        slow = loop(MultiAgentEnvRunner, DuelEnv, ENVIRONMENTS, {}, game="divider-duel")
         ours["divider-duel, by RLlib's own env runner"] = slow
-        return loop(MultiAgentEnvRunner, "connect_four_v3", observations="observation"), ours
+        yardstick = loop(MultiAgentEnvRunner, "connect_four_v3", ENVIRONMENTS, {"observations": "observation"})
+    return yardstick, ours
