@@ -39,7 +39,6 @@ def sampling_loops() -> tuple[Plies, dict[str, Plies]]:
     from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
     from ray.tune.registry import register_env
 
-    from numduel_env.envs.rllib import OBSERVATIONS, DuelEnv, DuelRunner
     from numduel_env.envs.rllib import DuelEnv, DuelRunner
     from train.rllib_ppo.algorithm import base_config
     from train.rllib_ppo.cluster import hushed
