@@ -1,17 +1,22 @@
-"""Who plays at the terminal: a person, who is asked and told why not, or an agent, whose moves read as if typed."""
+"""A game at the terminal: people who are asked for numbers, agents whose moves are shown as if typed."""
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import re
 import sys
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from numduel_env.duels import Duel
-from numduel_env.rules import Policy
+from numduel_env.agent import BadAnswer, Player, checked_answer, shortened
+from numduel_env.duel import Duel
+from numduel_env.evaluation.grading import BLUNDER, KEPT, LOST, VERDICTS, GradedMove
+from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.text import Wording, chosen, listed, player
 
@@ -24,11 +29,11 @@ class Forfeit(Exception):  # noqa: N818 - it says what happened
 
 
 class InputEnded(Exception):  # noqa: N818 - it says what happened
-    """There is nobody left who could enter anything."""
+    """Standard input has ended, so nobody can enter a number any more."""
 
 
 class Terminal:
-    """Standard input and output: coloured only for a terminal, and a readable transcript when input is piped."""
+    """Standard input and output: coloured only on a terminal, and a readable transcript when input is piped."""
 
     def __init__(self) -> None:
         for stream in (sys.stdin, sys.stdout):
@@ -57,33 +62,31 @@ class Terminal:
             raise InputEnded
         text = line.strip()
         if not self._typed:
-            # Nobody sees what comes through a pipe; behind the prompt it reads as if typed.
+            # No terminal echoes piped input; printed behind the prompt, it reads as if typed.
             print(text, flush=True)
         return text
 
 
-class Player(Protocol):
-    """Someone who takes turns in front of everybody."""
-
-    def turn(self, duel: Duel) -> int:
-        """Show the prompt and what is entered behind it; return that action, or raise ``Forfeit``."""
-
-
 class Human:
-    """Asks until a number is entered that may be chosen; the ``max_invalid``-th invalid entry in a row forfeits.
+    """A person as a player: asks until a legal number is entered.
 
-    An empty line is no entry: it is asked again and not counted. With a ``solver``, a hint comes before the prompt.
+    The ``max_invalid``-th invalid entry in a row forfeits; an empty line is asked again and not counted. With a
+    ``solver``, a hint comes before the prompt.
     """
 
     def __init__(
-        self, terminal: Terminal, wording: Wording, max_invalid: int | None = None, solver: Solver | None = None
+        self,
+        terminal: Terminal,
+        wording: Wording,
+        max_invalid: int | None = None,
+        solver: Solver[Any] | None = None,
     ) -> None:
         self.terminal = terminal
         self.wording = wording
         self.max_invalid = max_invalid
         self.solver = solver
 
-    def turn(self, duel: Duel) -> int:
+    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
         """Return the legal action that is entered; raises ``Forfeit`` or ``InputEnded``."""
         if self.solver is not None:
             self.terminal.say(hint(self.solver, duel), DIM)
@@ -93,50 +96,77 @@ class Human:
         self.terminal.request(prompt)
         while True:
             text = self.terminal.entry()
-            action, refusal = self._judged(duel, text)
-            if action is not None:
-                return action
+            number = whole(text)
+            if number is not None and number in duel.legal_numbers:
+                return int(np.searchsorted(duel.rules.numbers, number))
             if text:
+                refusal = f"{text!r} is not a whole number." if number is None else self.wording.refusal(duel, number)
                 self.terminal.say(refusal)
                 invalid += 1
             if invalid == self.max_invalid:
                 raise Forfeit("by an invalid entry" if invalid == 1 else f"by {invalid} invalid entries in a row")
             self.terminal.request(last_line)
 
-    def _judged(self, duel: Duel, text: str) -> tuple[int | None, str]:
-        """Return the action that ``text`` chooses, or None and why it cannot be chosen."""
-        number = whole(text)
-        if number is None:
-            return None, f"{text!r} is not a whole number."
-        actions = np.flatnonzero(duel.rules.numbers == number)
-        if len(actions) and duel.legal[actions[0]]:
-            return int(actions[0]), ""
-        return None, self.wording.refusal(duel, number)
 
+class ShownPlayer:
+    """A player whose moves appear behind the prompt as if typed; one that answers with no action forfeits."""
 
-class AgentPlayer:
-    """An agent whose moves appear behind the prompt as if typed; one that fails to answer forfeits."""
-
-    def __init__(self, agent: Policy, generator: np.random.Generator, terminal: Terminal, wording: Wording) -> None:
-        self.agent = agent
-        self.generator = generator
+    def __init__(self, player: Player, terminal: Terminal, wording: Wording) -> None:
+        self.player = player
         self.terminal = terminal
         self.wording = wording
 
-    def turn(self, duel: Duel) -> int:
+    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
+        """Return the action that the other player answers with, which may be illegal; raises ``Forfeit``."""
         self.terminal.request(self.wording.prompt(duel))
         numbers = duel.rules.numbers
         try:
-            answer = np.asarray(self.agent.choose(duel.position, self.generator))
-        except Exception as failure:  # whatever a user's own agent raises costs it the game, not the session
+            (action,) = checked_answer([self.player.move(duel, generator)], 1).tolist()
+            if not 0 <= action < len(numbers):
+                raise BadAnswer(f"answered {action}, which is no action: they are 0 to {len(numbers) - 1}")
+        except Exception as wrong:  # whatever a user's own agent raises costs it the game, not the session
             self.terminal.say("(no answer)")
-            raise Forfeit(f"by an error, {type(failure).__name__}: {failure}") from failure
-        if answer.size != 1 or answer.dtype.kind not in "iu" or not 0 <= answer.item() < len(numbers):
-            self.terminal.say("(no answer)")
-            raise Forfeit(f"by answering {answer.tolist()!r}, which is no action")
-        action = int(answer.item())
+            if isinstance(wrong, BadAnswer):
+                raise Forfeit(f"because it {wrong.reason}") from wrong
+            raise Forfeit(shortened(f"by an error, {type(wrong).__name__}: {wrong}")) from wrong
         self.terminal.say(str(numbers[action]))
-        return action
+        return int(action)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A player with random numbers of its own."""
+
+    player: Player
+    generator: np.random.Generator
+
+
+@dataclass(frozen=True)
+class PlayedDuel:
+    """A duel that was played to its end; ``forfeited`` if the player to move gave no legal answer."""
+
+    duel: Duel[Any]
+    winner: int | None
+    forfeited: bool
+
+
+def play_duel(rules: Rules[Any], wording: Wording, seats: Sequence[Contender], terminal: Terminal) -> PlayedDuel:
+    """Play one game between the contenders in seats 0 and 1, who see copies of it."""
+    duel = Duel(rules)
+    terminal.say(wording.opening(duel))
+    while not duel.finished:
+        terminal.say(wording.status(duel))
+        mover = seats[duel.seat]
+        try:
+            action = mover.player.move(copy.deepcopy(duel), mover.generator)
+        except Forfeit as forfeit:
+            terminal.say(f"{player(duel.seat)} loses {forfeit}. {player(1 - duel.seat)} wins!", BOLD)
+            return PlayedDuel(duel, 1 - duel.seat, forfeited=True)
+        duel.play(action)
+        if duel.offence is None:
+            terminal.say(wording.result(duel))
+    terminal.say(wording.ending(duel), BOLD)
+    return PlayedDuel(duel, duel.winner, forfeited=duel.offence is not None)
 
 
 def whole(text: str) -> int | None:
@@ -145,7 +175,7 @@ def whole(text: str) -> int | None:
     return int(text) if re.fullmatch("[+-]?[0-9]{1,4000}", text) else None
 
 
-def hint(solver: Solver, duel: Duel) -> str:
+def hint(solver: Solver[Any], duel: Duel[Any]) -> str:
     """Return which moves win, or failing that draw."""
     value = int(solver.value(duel.position))
     if value < 0:
@@ -154,20 +184,24 @@ def hint(solver: Solver, duel: Duel) -> str:
     return f"Hint: winning moves: {best}." if value else f"Hint: no move wins; drawing moves: {best}."
 
 
-def analysis(solver: Solver, duel: Duel) -> str:
-    """Return every move, kept or blunder, with the better moves; and how often each player kept what there was."""
-    lines, kept, chances = ["Analysis:"], [0, 0], [0, 0]
-    replayed = Duel(duel.rules)
-    for ply, (action, number) in enumerate(zip(duel.actions, duel.moves), start=1):
-        best, value = solver.best(replayed.position), int(solver.value(replayed.position))
-        seat = replayed.seat
-        verdict = "kept" if best[action] else f"blunder; better: {listed(chosen(replayed, best))}"
-        if value < 0:
-            verdict = "kept (every move loses)"
-        else:
-            chances[seat] += 1
-            kept[seat] += int(best[action])
-        lines.append(f"{ply:>3}. {player(seat)}: {number} {verdict}")
-        replayed.play(action)
-    summary = ", ".join(f"{player(seat)} {kept[seat]} of {chances[seat]}" for seat in (0, 1))
-    return "\n".join([*lines, f"Kept, where not lost already: {summary}."])
+def analysis(moves: Sequence[GradedMove]) -> str:
+    """Return a line for each move of a duel with its verdict, and how many moves each player kept."""
+    lines = [f"{ply:>3}. {graded(move)}" for ply, move in enumerate(moves, start=1)]
+    kept = ", ".join(f"{player(seat)} {tally(moves, seat)}" for seat in (0, 1))
+    return "\n".join(["Analysis:", *lines, f"Kept, where not lost already: {kept}."])
+
+
+def graded(move: GradedMove) -> str:
+    """Return a move with its verdict; after a blunder, with the moves that would have been kept."""
+    number = "(no legal answer)" if move.number is None else move.number
+    why = f"; better: {listed(move.better)}" if move.better else ""
+    if move.verdict == VERDICTS[LOST]:
+        why = "; every move loses"
+    return f"{player(move.seat)}: {number} {move.verdict}{why}"
+
+
+def tally(moves: Sequence[GradedMove], seat: int) -> str:
+    """Return how many of a player's moves were kept, of how many that could be."""
+    verdicts = [move.verdict for move in moves if move.seat == seat]
+    kept, blunders = (verdicts.count(VERDICTS[verdict]) for verdict in (KEPT, BLUNDER))
+    return f"{kept} of {kept + blunders}"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import os
-import pty
 import re
 import select
 import signal
 import subprocess
 import sys
 import time
-from typing import Any
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from agents.play import main
 from numduel_env.games import GAMES, GameSpec, add_game
-from tests.games.test_rulebooks import (
+from tests.support import ROOT
+from tests.support.agents import Scripted
+from tests.support.programs import run_program
+from tests.support.rulebooks import (
     CHAIN_MOVES,
     CLAIMS,
     DIVIDER_DUEL,
@@ -35,10 +35,9 @@ from tests.games.test_rulebooks import (
     TURN_SAMPLE,
     abbreviated,
     after,
-    right,
-    told,
+    corrected,
+    transcript,
 )
-from tests.support import ROOT
 from tests.support.toys import Subtraction
 
 PROGRAM = [sys.executable, "agents/play.py"]
@@ -46,39 +45,31 @@ TWO_PEOPLE = ["--first", "human", "--second", "human"]
 LEFT_UNFINISHED = "\nThe input has ended: the game is left unfinished.\n"
 
 
-@pytest.fixture
-def play(monkeypatch, capsys):
-    """Return a function that runs the program on typed entries and returns its exit code and what it printed."""
-
-    def run(command: str, *entries: object) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{entry}\n" for entry in entries)))
-        code = main(command.split())
-        printed = capsys.readouterr()
-        assert printed.err == "" or code == 1
-        return code, printed.out + printed.err
-
-    return run
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMDUEL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
-@pytest.fixture
-def refused(capsys):
-    """Return a function that runs a wrong command line and returns the one line that says what is wrong."""
-
-    def run(command: str) -> str:
-        with pytest.raises(SystemExit) as left:
-            main(command.split())
-        printed = capsys.readouterr()
-        assert left.value.code == 2
-        assert printed.out == ""
-        assert printed.err.count("\n") == 1
-        assert printed.err.startswith("agents/play.py: ")
-        return printed.err
-
-    return run
+def play(command: str, *entries: object) -> tuple[int, str]:
+    """Run the program on typed entries and return its exit code and what it printed."""
+    ran = run_program("agents/play.py", *command.split(), typed="".join(f"{entry}\n" for entry in entries))
+    assert ran.err == "" or ran.code == 1
+    return ran.code, ran.out + ran.err
 
 
-def piped(command: str, text: str | bytes, **environment: str) -> subprocess.CompletedProcess:
-    """Run the program as typed from the repository root, with piped input."""
+def refusal(command: str) -> str:
+    """Run a wrong command line and return the one line that says what is wrong."""
+    ran = run_program("agents/play.py", *command.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("agents/play.py: ")
+    return ran.err
+
+
+def piped(command: str, text: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the program in a process of its own, with piped input."""
     entered = text.encode() if isinstance(text, str) else text
     return subprocess.run(
         [*PROGRAM, *command.split()],
@@ -88,6 +79,16 @@ def piped(command: str, text: str | bytes, **environment: str) -> subprocess.Com
         env={**os.environ, **environment},
         timeout=60,
     )
+
+
+@contextmanager
+def process(command: str, **streams: object):
+    """Start the program in a process of its own, which does not outlive the test."""
+    with subprocess.Popen([*PROGRAM, *command.split()], cwd=ROOT, **streams) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
 
 
 # The books' samples
@@ -102,27 +103,27 @@ def test_prime_rumble_sample_game_through_a_pipe() -> None:
     assert abbreviated(PRIME_RUMBLE_SAMPLE + "\n").fullmatch(text.strip("\n"))
     for claim in CLAIMS.values():
         if claim.book == "prime-rumble" and claim.place.startswith("turn") and claim.asked == "removed":
-            assert f"Numbers removed: {', '.join(map(str, right(claim)))}\n" in text
+            assert f"Numbers removed: {', '.join(map(str, corrected(claim)))}\n" in text
 
 
-def test_divider_duel_sample_game(play) -> None:
+def test_divider_duel_sample_game() -> None:
     code, text = play("--game divider-duel --second human", *[number for number, _, _ in DIVIDER_DUEL])
     assert code == 0
     assert text.strip("\n") == "".join(DIVIDER_DUEL_SAMPLES).strip("\n")
 
 
-def test_factor_chain_sample(play) -> None:
+def test_factor_chain_sample() -> None:
     book = "factor-chain-duel"
     code, text = play(f"--game {book} --second human", *CHAIN_MOVES, 12)
     assert code == 1
-    left_24, left_12 = (list(right(CLAIMS[book, f"display after {number}"])) for number in (24, 12))
+    left_24, left_12 = (list(corrected(CLAIMS[book, f"display after {number}"])) for number in (24, 12))
     shown, prompted, updated = FACTOR_CHAIN_SAMPLES
     # The display that the book shows before the turn is the one after the previous move.
     shown = shown.replace("Available Numbers:", "Available Numbers (after move):")
     assert "".join([shown, prompted, updated]).format(after_24=left_24, after_12=left_12) in text
 
 
-def test_multiplying_prime_duel_sample_game(play) -> None:
+def test_multiplying_prime_duel_sample_game() -> None:
     moves = [number for number, _ in PRIME_DUEL_PRODUCT]
     code, text = play("--game prime-duel-product --second human", *moves, 2)
     assert code == 0
@@ -130,7 +131,7 @@ def test_multiplying_prime_duel_sample_game(play) -> None:
     assert text.endswith("Your new score is 1820.\n\n1,820 exceeds 1,000: Player 1 loses. Player 2 wins!\n")
 
 
-def test_adding_prime_duel_samples(play) -> None:
+def test_adding_prime_duel_samples() -> None:
     line = "-" * 50 + "\n"
     _, text = play("--game prime-duel-sum --second human", 7, 7, 9)
     assert text.startswith((TURN_SAMPLE + INVALID_SELECTION_SAMPLE).replace(f"{line}\n{line}", line).strip("\n"))
@@ -141,20 +142,20 @@ def test_adding_prime_duel_samples(play) -> None:
 
 
 @pytest.mark.parametrize("book", GAMES)
-def test_a_random_game_is_told_in_the_order_of_the_book(book, play) -> None:
+def test_a_random_game_is_shown_in_the_order_of_the_book(book) -> None:
     generator = np.random.default_rng(5)
     duel = after(book, ())
     while not duel.finished:
         duel.play(int(generator.choice(np.flatnonzero(duel.legal))))
     code, text = play(f"--game {book} --second human", *duel.moves)
     assert code == 0
-    assert text.strip("\n") == told(book, after(book, ()), duel.moves)
+    assert text.strip("\n") == transcript(book, after(book, ()), duel.moves)
 
 
 # Entries
 
 
-def test_refused_entries_are_explained_and_asked_again(play) -> None:
+def test_refused_entries_are_explained_and_asked_again() -> None:
     code, text = play("--game divider-duel --second human", 5, 5, "five", "", "2.5", 99, -3, "1_0", "  3 ", 2, "+7")
     assert code == 0
     asked = "Enter the number you wish to remove: "
@@ -171,14 +172,14 @@ def test_refused_entries_are_explained_and_asked_again(play) -> None:
     assert text.endswith("Player 2 wins the game!\n")
 
 
-def test_factor_chain_says_which_rule_forbids(play) -> None:
+def test_factor_chain_says_which_rule_forbids() -> None:
     _, text = play("--game factor-chain-duel --second human", 15, 15, 7)
     assert "15 has already been used.\n" in text
     assert "7 is not a factor or multiple of 15.\n" in text
 
 
 @pytest.mark.parametrize("entry", ["9" * 30, "9" * 10_000, "٣", "-+3", "\x1b[31m3"], ids=range(5))
-def test_odd_entries_are_refused(entry, play) -> None:
+def test_odd_entries_are_refused(entry) -> None:
     code, text = play("--game divider-duel --max-invalid 1", entry)
     assert code == 0
     assert text.endswith("\nPlayer 1 loses by an invalid entry. Player 2 wins!\n")
@@ -191,7 +192,7 @@ def test_bytes_that_are_no_text_and_a_terminal_without_arrows() -> None:
     assert b"Current Chain: 15 ? 5\n" in finished.stdout
 
 
-def test_the_nth_invalid_entry_in_a_row_loses(play) -> None:
+def test_the_nth_invalid_entry_in_a_row_loses() -> None:
     command = "--game divider-duel --second human --max-invalid 3"
     code, text = play(command, 1, 1, 5, 5, "x", "", 5)
     assert code == 0
@@ -200,7 +201,7 @@ def test_the_nth_invalid_entry_in_a_row_loses(play) -> None:
     assert text.endswith(LEFT_UNFINISHED)
 
 
-def test_a_person_against_an_agent_sees_its_moves_as_if_typed(play) -> None:
+def test_a_person_against_an_agent_sees_its_moves_as_if_typed() -> None:
     _, text = play("--game divider-duel --first solver --second human", 2)
     assert text.startswith(
         "Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n\nPlayer 1, it's your turn.\n"
@@ -219,7 +220,7 @@ def results(text: str) -> list[str]:
     return re.findall(r"^(?:Game|Score|Final).*", text, re.MULTILINE)
 
 
-def test_rounds_alternate_seats_and_may_be_tied(play) -> None:
+def test_rounds_alternate_seats_and_may_be_tied() -> None:
     code, text = play(" ".join(["--game divider-duel --rounds 2", *LOSE_AT_ONCE]), 0, 0)
     assert code == 0
     assert results(text) == [
@@ -230,22 +231,22 @@ def test_rounds_alternate_seats_and_may_be_tied(play) -> None:
     ]
 
 
-def test_rounds_are_all_played(play) -> None:
+def test_rounds_are_all_played() -> None:
     _, text = play("--game divider-duel --first solver --rounds 5 --seed 1")
     assert text.count("Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n\nPlayer 1") == 5
 
 
 @pytest.mark.parametrize(("best_of", "played"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
-def test_best_of_stops_when_nobody_can_catch_up(best_of, played, play) -> None:
-    class_path = "tests.programs.test_play:Resigning"
-    code, text = play(f"--game divider-duel --first {class_path} --second random --best-of {best_of}")
+def test_best_of_stops_when_nobody_can_catch_up(best_of, played) -> None:
+    crash = "tests.support.agents:Crash"
+    code, text = play(f"--game divider-duel --first {crash} --second random --best-of {best_of}")
     assert code == 0
-    wins = f"{class_path} 0, random {played}."
+    wins = f"{crash} 0, random {played}."
     assert results(text)[-1] == f"Final score: {wins} random wins the match!"
     assert text.count("Game ") == played
 
 
-def test_draws_count_for_neither(play) -> None:
+def test_draws_count_for_neither() -> None:
     """With one number in the list and nothing to win, every game is drawn; one resignation then decides."""
     command = "--game prime-duel-sum --when-empty draw --lowest 4 --highest 4 --best-of 3 --max-invalid 1"
     _, text = play(f"{command} --second human", 4, 4, 4)
@@ -256,7 +257,7 @@ def test_draws_count_for_neither(play) -> None:
     assert results(text)[-1] == "Final score: human (first) 1, human (second) 0, drawn 2. human (first) wins the match!"
 
 
-def test_the_toss_is_seeded_and_fair(play) -> None:
+def test_the_toss_is_seeded_and_fair() -> None:
     openers = []
     for seed in range(20):
         command = f"--game divider-duel --first solver --second random --toss --seed {seed}"
@@ -268,7 +269,7 @@ def test_the_toss_is_seeded_and_fair(play) -> None:
     assert 5 <= openers.count("solver") <= 15
 
 
-def test_the_toss_decides_the_first_game_of_a_match(play) -> None:
+def test_the_toss_decides_the_first_game_of_a_match() -> None:
     seen = set()
     for seed in range(8):
         _, text = play(f"--game divider-duel --first solver --second random --toss --rounds 2 --seed {seed}")
@@ -284,7 +285,7 @@ def test_the_toss_decides_the_first_game_of_a_match(play) -> None:
 # Advice
 
 
-def test_hints(play) -> None:
+def test_hints() -> None:
     _, text = play("--game divider-duel --second human --hint", 4, 5)
     turns = text.split("it's your turn.\n")
     assert turns[1].startswith("Hint: winning moves: 4.\nEnter the number")
@@ -295,12 +296,12 @@ def test_hints(play) -> None:
     assert "Hint" not in text
 
 
-def test_hints_are_not_repeated_with_the_prompt(play) -> None:
+def test_hints_are_not_repeated_with_the_prompt() -> None:
     _, text = play("--game divider-duel --hint", 1, 1, 1)
     assert text.count("Hint") == 1
 
 
-def test_analysis(play) -> None:
+def test_analysis() -> None:
     _, text = play("--game divider-duel --second human --analyse", *[number for number, _, _ in DIVIDER_DUEL])
     assert text.endswith(
         "Player 2 wins the game!\n\nAnalysis:\n"
@@ -311,11 +312,12 @@ def test_analysis(play) -> None:
         "Kept, where not lost already: Player 1 0 of 2, Player 2 1 of 2.\n"
     )
     _, text = play("--game divider-duel --second human --analyse --rounds 2", *[4, 5, 7, 2, 3] * 2)
-    assert text.count("  2. Player 2: 5 kept (every move loses)\n") == 2
+    assert text.count("  2. Player 2: 5 lost; every move loses\n") == 2
+    assert text.count("Kept, where not lost already: Player 1 3 of 3, Player 2 0 of 0.\n") == 2
 
 
 @pytest.mark.parametrize("book", GAMES)
-def test_the_solver_never_blunders(book, play) -> None:
+def test_the_solver_never_blunders(book) -> None:
     _, text = play(f"--game {book} --first solver --second random --analyse --rounds 2 --seed 3")
     games = text.split("Analysis:")[1:]
     assert len(games) == 2
@@ -327,7 +329,7 @@ def test_the_solver_never_blunders(book, play) -> None:
 
 
 @pytest.mark.parametrize("book", GAMES)
-def test_agents_play_each_other_reproducibly(book, play) -> None:
+def test_agents_play_each_other_reproducibly(book) -> None:
     command = f"--game {book} --first random --second random --seed"
     code, text = play(f"{command} 0")
     assert code == 0
@@ -337,7 +339,7 @@ def test_agents_play_each_other_reproducibly(book, play) -> None:
 
 
 @pytest.mark.parametrize("book", GAMES)
-def test_every_kind_of_agent_plays_every_game(book, play) -> None:
+def test_every_kind_of_agent_plays_every_game(book) -> None:
     command = f"--game {book} --first greedy --second mcts:20 --rounds 2 --seed 0"
     code, text = play(command)
     assert code == 0
@@ -346,53 +348,88 @@ def test_every_kind_of_agent_plays_every_game(book, play) -> None:
     assert play(command) == (0, text)
 
 
-class Resigning:
-    """An agent that always fails."""
-
-    def __init__(self, rules: Any, seed: int) -> None: ...
-
-    def choose(self, position: Any, generator: np.random.Generator) -> Any:
-        raise RuntimeError("no idea")
+def answering(answer):
+    """Return a factory of agents that always answer the same."""
+    return lambda rules: Scripted(lambda position, legal, generator: answer)
 
 
-class Nonsense(Resigning):
-    def choose(self, position: Any, generator: np.random.Generator) -> Any:
-        return [0.5]
+half = answering([0.5])
+ragged = answering([[1], [2, 3]])
+outside = answering(np.array([99]))
 
 
-class Ragged(Resigning):
-    def choose(self, position: Any, generator: np.random.Generator) -> Any:
-        return [[1], [2, 3]]
+class Silent:
+    """A player who sees the duel, and gives no answer."""
 
+    def __init__(self, rules):
+        pass
 
-class Smallest(Resigning):
-    def choose(self, position: Any, generator: np.random.Generator) -> Any:
-        return np.array([0])
+    def move(self, duel, generator):
+        return None
 
 
 @pytest.mark.parametrize(
-    ("agent", "end"),
+    ("agent", "reason"),
     [
-        ("Resigning", "Player 1 loses by an error, RuntimeError: no idea. Player 2 wins!\n"),
-        ("Nonsense", "Player 1 loses by answering [0.5], which is no action. Player 2 wins!\n"),
-        ("Smallest", "remove: 2\n2 is not in the list.\nPlayer 1 loses by an illegal move. Player 2 wins!\n"),
+        ("tests.support.agents:Crash", "by an error, RuntimeError: out of <ideas> & time"),
+        ("tests.support.agents:Babble", "because it answered with 'seven': actions are whole numbers"),
+        (f"{__name__}:half", "because it answered with [0.5]: actions are whole numbers"),
+        (f"{__name__}:ragged", "because it answered with [[1], [2, 3]], which is no array"),
+        (f"{__name__}:outside", "because it answered 99, which is no action: they are 0 to 7"),
+        (f"{__name__}:Silent", "because it answered with [None]: actions are whole numbers"),
     ],
 )
-def test_an_agent_that_cannot_play_loses(agent, end, play) -> None:
-    code, text = play(
-        f"--game divider-duel --first tests.programs.test_play:{agent} --second solver --analyse --seed 0"
+def test_an_agent_that_gives_no_answer_loses(agent, reason) -> None:
+    code, text = play(f"--game divider-duel --first {agent} --second solver --analyse")
+    assert code == 0
+    assert text.endswith(
+        "Enter the number you wish to remove: (no answer)\n"
+        f"Player 1 loses {reason}. Player 2 wins!\n\nAnalysis:\n"
+        "  1. Player 1: (no legal answer) blunder; better: 4\n"
+        "Kept, where not lost already: Player 1 0 of 1, Player 2 0 of 0.\n"
     )
+    code, text = play(f"--game divider-duel --first solver --second {agent} --analyse")
     assert code == 0
+    assert f"\nPlayer 2 loses {reason}. Player 1 wins!\n" in text
+    assert "  2. Player 2: (no legal answer) lost; every move loses\n" in text
+
+
+def test_an_agent_that_plays_an_illegal_move_loses() -> None:
+    cheat = "tests.support.agents:Cheat"
+    code, text = play(f"--game divider-duel --first {cheat} --second solver --analyse --seed 0")
+    assert code == 0
+    end = "remove: 2\n2 is not in the list.\nPlayer 1 loses by an illegal move. Player 2 wins!\n"
     assert f"{end}\nAnalysis:\n" in text
+    assert "  3. Player 1: (no legal answer) " in text
 
 
-def test_an_agent_that_answers_something_ragged_loses(play) -> None:
-    code, text = play("--game divider-duel --first tests.programs.test_play:Ragged")
+def lowest(legal):
+    return int(legal.argmax())
+
+
+def lowest_but_one(legal):
+    return int(np.flatnonzero(legal)[:2][-1])
+
+
+@pytest.mark.parametrize(
+    "seats", ["--first {} --second {}", "--first {} --second {lowest}", "--first {lowest} --second {}"]
+)
+@pytest.mark.parametrize(
+    ("agent", "choice"), [("Editor", lowest), ("MaskEditor", lowest_but_one), ("LastMover", lowest)]
+)
+@pytest.mark.parametrize("book", GAMES)
+def test_an_agent_that_writes_into_what_it_sees_changes_nothing(book, agent, choice, seats) -> None:
+    place = "tests.support.agents:"
+    command = seats.format(place + agent, place + agent, lowest=place + "Lowest")
+    duel = after(book, ())
+    while not duel.finished:
+        duel.play((lowest if command.split()[1 + 2 * duel.seat].endswith("Lowest") else choice)(duel.legal))
+    code, text = play(f"--game {book} {command}")
     assert code == 0
-    assert "Player 1 loses by an error, ValueError" in text
+    assert text.strip("\n") == transcript(book, after(book, ()), duel.moves)
 
 
-def test_a_sixth_game_is_played_without_a_word_about_it(play) -> None:
+def test_a_sixth_game_is_played_without_a_word_about_it() -> None:
     add_game(GameSpec("made-up-heap", "Made-up Heap", Subtraction, {"heap": 11, "most": 3}))
     try:
         code, text = play("--game made_up_heap --heap 5 --second solver --hint --analyse", 7, 1, 1)
@@ -412,96 +449,98 @@ def test_a_sixth_game_is_played_without_a_word_about_it(play) -> None:
 # Leaving
 
 
-def test_end_of_input_leaves_politely(play) -> None:
+def test_end_of_input_leaves_politely() -> None:
     code, text = play("--game divider-duel")
     assert code == 1
     assert text.endswith("Enter the number you wish to remove: " + LEFT_UNFINISHED)
 
 
 def test_a_last_line_without_a_line_end_counts() -> None:
-    finished = piped("--game divider-duel --second human", "5\n3\n2\n7")
-    assert finished.returncode == 0
-    assert finished.stdout.endswith(b"Player 2 wins the game!\n")
+    ran = run_program("agents/play.py", "--game", "divider-duel", "--second", "human", typed="5\n3\n2\n7")
+    assert ran.code == 0
+    assert ran.out.endswith("Player 2 wins the game!\n")
 
 
 def test_a_reader_that_stops_reading_gets_no_traceback() -> None:
-    command = "python agents/play.py --game prime-rumble --first random --rounds 50 | head -n 1"
-    finished = subprocess.run(
-        ["bash", "-c", command.replace("python", sys.executable, 1)], capture_output=True, cwd=ROOT, timeout=60
-    )
-    assert finished.stderr == b""
-    assert finished.stdout.startswith(b"Game 1 of 50")
+    command = "--game prime-rumble --first random --rounds 50"
+    with process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
+        assert writer.stdout.readline().startswith(b"Game 1 of 50")
+        writer.stdout.close()
+        assert writer.stderr.read() == b""
+        assert writer.wait(60) == 1
 
 
 class OnATerminal:
     """The program on a terminal of its own."""
 
-    def __init__(self, command: str, **environment: str) -> None:
-        self._ours, theirs = pty.openpty()
-        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        self.process = subprocess.Popen(
-            [*PROGRAM, *command.split()],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=ROOT,
-            env={**inherited, "TERM": "xterm", **environment},
-        )
-        os.close(theirs)
+    def __init__(self, program: subprocess.Popen[bytes], terminal: int) -> None:
+        self.program, self._terminal = program, terminal
         self.shown = ""
 
     def wait_for(self, text: str) -> None:
         """Read on until ``text`` is shown."""
         deadline = time.monotonic() + 30
         while text not in self.shown:
-            assert time.monotonic() < deadline, self.shown
-            self._read()
+            assert time.monotonic() < deadline and self._read(), self.shown
 
     def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
+        os.write(self._terminal, text.encode())
 
     def end(self) -> int:
         """Read all that is left and return the exit code."""
         while self._read():
             pass
-        os.close(self._ours)
-        return self.process.wait(30)
+        return self.program.wait(30)
 
     def _read(self) -> bool:
-        if not select.select([self._ours], [], [], 30)[0]:
-            self.process.kill()
-            raise AssertionError(f"silence after {self.shown!r}")
+        assert select.select([self._terminal], [], [], 30)[0], f"silence after {self.shown!r}"
         try:
-            received = os.read(self._ours, 4096)
+            received = os.read(self._terminal, 4096)
         except OSError:  # how Linux says that the other end is closed
             return False
         self.shown += received.decode().replace("\r\n", "\n")
         return bool(received)
 
 
+@contextmanager
+def on_a_terminal(command: str, **environment: str):
+    """Start the program on a terminal of its own; neither outlives the test."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    try:
+        with process(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env={**inherited, "TERM": "xterm", **environment}
+        ) as program:
+            os.close(theirs)
+            yield OnATerminal(program, ours)
+    finally:
+        os.close(ours)
+
+
 def test_control_c_leaves_politely() -> None:
-    terminal = OnATerminal("--game divider-duel")
-    terminal.wait_for("remove: ")
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.end() == 130
+    with on_a_terminal("--game divider-duel") as terminal:
+        terminal.wait_for("remove: ")
+        terminal.program.send_signal(signal.SIGINT)
+        assert terminal.end() == 130
     assert terminal.shown.endswith("remove: \nGoodbye: the game is left unfinished.\n")
 
 
 def test_control_d_leaves_politely() -> None:
-    terminal = OnATerminal("--game divider-duel")
-    terminal.wait_for("remove: ")
-    terminal.type("\x04")
-    assert terminal.end() == 1
+    with on_a_terminal("--game divider-duel") as terminal:
+        terminal.wait_for("remove: ")
+        terminal.type("\x04")
+        assert terminal.end() == 1
     assert terminal.shown.endswith(LEFT_UNFINISHED)
 
 
 def whole_game_on_a_terminal(**environment: str) -> str:
-    terminal = OnATerminal("--game divider-duel --second human --hint", **environment)
-    for turn, (number, _, _) in enumerate(DIVIDER_DUEL, start=1):
-        terminal.wait_for("remove: ")
-        terminal.shown = terminal.shown.replace("remove: ", f"remove (turn {turn}): ")
-        terminal.type(f"{number}\n")
-    assert terminal.end() == 0
+    with on_a_terminal("--game divider-duel --second human --hint", **environment) as terminal:
+        for turn, (number, _, _) in enumerate(DIVIDER_DUEL, start=1):
+            terminal.wait_for("remove: ")
+            terminal.shown = terminal.shown.replace("remove: ", f"remove (turn {turn}): ")
+            terminal.type(f"{number}\n")
+        assert terminal.end() == 0
     return terminal.shown
 
 
@@ -519,7 +558,7 @@ def test_no_colour_where_it_is_not_wanted(environment) -> None:
     assert "Player 2 wins the game!\n" in shown
 
 
-def test_no_colour_in_a_pipe(play) -> None:
+def test_no_colour_in_a_pipe() -> None:
     _, text = play("--game divider-duel --first random --second solver --hint --analyse")
     assert "\x1b" not in text
 
@@ -537,8 +576,20 @@ def test_no_colour_in_a_pipe(play) -> None:
         ("--game divider-duel --highest ten", "--highest"),
         ("--game divider-duel --target 5", "divider-duel has no --target"),
         ("--game divider-duel --second nobody", "argument --second: there is no agent 'nobody'; there are random"),
-        ("--game divider-duel --first human:5", "argument --first: 'human:5' has words after the colon"),
-        ("--game divider-duel --first no_such:thing", "argument --first: the agent no_such:thing cannot be imported"),
+        (
+            "--game divider-duel --first human:5",
+            "argument --first: the agent 'human:5': a person plays at the terminal",
+        ),
+        ("--game divider-duel --first greedy:5", "argument --first: the agent 'greedy:5': nothing is known about '5'"),
+        (
+            "--game divider-duel --second tests.support.agents:unmakeable",
+            "argument --second: tests.support.agents:unmakeable(rules) raised RuntimeError: no weights here",
+        ),
+        (
+            "--game divider-duel --second tests.support.agents:no_agent",
+            "argument --second: tests.support.agents:no_agent(rules) must return an object with choose",
+        ),
+        ("--game divider-duel --first no_such:thing", "no_such:thing cannot be imported: ModuleNotFoundError"),
         ("--game divider-duel --best-of 3 --rounds 3", "not allowed with"),
         ("--game divider-duel --best-of 0", "argument --best-of: must be a whole number of at least 1, not '0'"),
         ("--game divider-duel --rounds x", "argument --rounds: must be a whole number of at least 1, not 'x'"),
@@ -548,22 +599,21 @@ def test_no_colour_in_a_pipe(play) -> None:
         ("--game divider-duel --colour", "unrecognized arguments: --colour"),
     ],
 )
-def test_wrong_command_lines(command, says, refused) -> None:
-    assert says in refused(command)
+def test_wrong_command_lines(command, says) -> None:
+    assert says in refusal(command)
 
 
 @pytest.mark.parametrize("options", ["--hint", "--analyse", "--second solver"])
-def test_too_large_to_solve(options, play) -> None:
+def test_too_large_to_solve(options) -> None:
     code, text = play(f"--game prime-rumble --highest 400 {options}", 2)
     assert code == 1
     assert text.count("\n") == 1
     assert text.startswith("agents/play.py: the numbers 2..400 are too many to solve")
 
 
-def test_help_states_the_rules_of_a_match_and_the_exit_codes(capsys) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["--help"])
-    words = " ".join(capsys.readouterr().out.split())
-    assert left.value.code == 0
+def test_help_states_the_rules_of_a_match_and_the_exit_codes() -> None:
+    ran = run_program("agents/play.py", "--help")
+    words = " ".join(ran.out.split())
+    assert ran.code == 0
     for promise in ("as soon as nobody can catch up", "a draw counts for neither", "130 after Ctrl-C", "--when-empty"):
         assert promise in words
