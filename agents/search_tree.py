@@ -134,7 +134,7 @@ class Trees:
             move = node * self.actions + self._selection_scores(node).argmax(-1)
             path.append((rows, move))
             child = self.child.ravel()[move]
-            # A node may have been proven on another way to it, of which the move itself does not know yet.
+            # A node may have been proven by way of another move, before this move is marked as proven.
             open_child = (child != NOWHERE) & (self.node_proof[child] == OPEN)
             inside = np.flatnonzero(open_child & (self.proof.ravel()[move] == OPEN))
             if not len(inside):

@@ -1,4 +1,4 @@
-"""What a person sees: a game drawn as number tiles. Needs Pillow, the ``pictures`` extra."""
+"""Pictures of a duel, drawn as number tiles. Needs Pillow, the ``pictures`` extra."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_COLUMNS = 10
 PAPER = "#fbfaf7"
 INK = "#22303c"
 FAINT = "#8a949e"
-# Face and ink of a tile, and how each is called under the tiles.
+# A tile's fill and text colour by the state of its number; the legend under the tiles names the states.
 LOOKS = {
     "legal now": ("#2f6f9f", "#ffffff"),
     "available": ("#cfe0ec", "#22303c"),
@@ -33,12 +33,12 @@ LOOKS = {
 
 
 def looks(duel: Duel[Any]) -> list[str]:
-    """Return how each number looks: a key of ``LOOKS``."""
+    """Return the state of each number, a key of ``LOOKS``."""
     available = duel.rules.available(duel.position)
     taken = np.zeros_like(available)
     if duel.actions:
         taken = duel.rules.removed(duel.before().position, duel.actions[-1])
-        # The move itself shows even where choosing a number does not use it up.
+        # The move itself is marked even in a game where a chosen number stays available.
         taken[duel.actions[-1]] = True
     kinds = np.select([taken, duel.legal, available], ["just taken", "legal now", "available"], "gone")
     names: list[str] = kinds.tolist()
@@ -53,7 +53,7 @@ def draw(game: GameSpec, duel: Duel[Any]) -> NDArray[np.uint8]:
         raise ImportError("rgb_array pictures need Pillow: pip install 'numduel-env[pictures]'") from missing
 
     numbers = duel.rules.numbers.tolist()
-    # Rows that break where the decades do: a number stands below the one ten before it.
+    # A range is laid out by decades: every number stands below the one that is ten less.
     first = numbers[0] % MOST_COLUMNS if len(numbers) > MOST_COLUMNS and is_range(numbers) else 0
     columns = min(MOST_COLUMNS, len(numbers))
     rows = math.ceil((first + len(numbers)) / columns)
@@ -69,12 +69,12 @@ def draw(game: GameSpec, duel: Duel[Any]) -> NDArray[np.uint8]:
     for index, (number, look) in enumerate(zip(numbers, looks(duel))):
         row, column = divmod(first + index, columns)
         left, top = MARGIN + column * (TILE + GAP), MARGIN + HEADING + row * (TILE + GAP)
-        face, ink = LOOKS[look]
-        pen.rounded_rectangle((left, top, left + TILE, top + TILE), radius=8, fill=face)
+        fill, ink = LOOKS[look]
+        pen.rounded_rectangle((left, top, left + TILE, top + TILE), radius=8, fill=fill)
         pen.text((left + TILE / 2, top + TILE / 2), str(number), fill=ink, font=digits, anchor="mm")
     caption = game.wording.caption(duel)
     pen.text((MARGIN, tiles_bottom + LINE / 2), caption, fill=INK, font=plain)
-    _draw_key(pen, MARGIN, tiles_bottom + 2 * LINE, plain)
+    _draw_legend(pen, MARGIN, tiles_bottom + 2 * LINE, plain)
     return np.array(image)
 
 
@@ -89,8 +89,8 @@ def _turn(duel: Duel[Any]) -> str:
     return "Draw" if duel.winner is None else f"{player(duel.winner)} wins"
 
 
-def _draw_key(pen: ImageDraw.ImageDraw, left: float, top: float, font: object) -> None:
-    for look, (face, _) in LOOKS.items():
-        pen.rounded_rectangle((left, top + 2, left + 18, top + 20), radius=4, fill=face)
+def _draw_legend(pen: ImageDraw.ImageDraw, left: float, top: float, font: object) -> None:
+    for look, (fill, _) in LOOKS.items():
+        pen.rounded_rectangle((left, top + 2, left + 18, top + 20), radius=4, fill=fill)
         pen.text((left + 26, top), look, fill=FAINT, font=font)  # type: ignore[arg-type]
         left += 26 + pen.textlength(look, font=font) + 26  # type: ignore[arg-type]

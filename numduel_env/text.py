@@ -1,8 +1,8 @@
-"""What a person reads during a game: each book's own displays, prompts and messages.
+"""The text of a game: each book's own displays, prompts and messages.
 
 A transcript of a game is made of: ``opening`` once; then for every ply ``status``, ``prompt``, the number that is
-entered (with ``refusal`` as often as it cannot be chosen) and ``result``; at last ``ending``. ``Wording`` itself serves
-any game.
+entered (after an illegal one ``refusal``, and the prompt again) and ``result``; at last ``ending``. ``Wording`` itself
+serves any game.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def player(seat: int) -> str:
 
 
 def listed(numbers: Iterable[int], nothing: str = "") -> str:
-    """Return numbers separated by commas."""
+    """Return numbers separated by commas, or ``nothing`` if there are none."""
     return ", ".join(str(number) for number in numbers) or nothing
 
 
@@ -32,7 +32,7 @@ def available(duel: Duel[Any]) -> list[int]:
 
 
 def chosen(duel: Duel[Any], mask: BoolArray) -> list[int]:
-    """Return the numbers of a mask."""
+    """Return the numbers that a mask ``[A]`` holds."""
     numbers: list[int] = duel.rules.numbers[mask].tolist()
     return numbers
 
@@ -48,7 +48,7 @@ def recent(duel: Duel[Any], most: int) -> list[str]:
 
 
 class Wording:
-    """Plain words that fit any game."""
+    """Text that fits any game; a book's own wording overrides it."""
 
     def opening(self, duel: Duel[Any]) -> str:
         """Return what is shown before the first prompt."""
@@ -93,7 +93,7 @@ class Wording:
         return f"{player(winner)} wins!"
 
     def caption(self, duel: Duel[Any]) -> str:
-        """Return the line under a picture: what the numbers alone do not show."""
+        """Return the line under a picture: what its tiles do not show."""
         return f"Played: {', '.join(recent(duel, 16))}" if duel.actions else ""
 
     def screen(self, duel: Duel[Any]) -> str:
@@ -174,7 +174,7 @@ class FactorChainWording(Wording):
 
 
 def scores_by_seat(duel: Duel[Any]) -> list[int]:
-    """Return the scores of seat 0 and seat 1 in a game whose position holds (mover's, other's)."""
+    """Return the scores of seat 0 and seat 1; a position has those of the mover and of the other player."""
     mine, theirs = int(duel.position.mine), int(duel.position.theirs)
     return [theirs, mine] if duel.seat else [mine, theirs]
 
