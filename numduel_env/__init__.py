@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numduel_env.agent import Agent, GreedyAgent, Player, RandomAgent, SolverAgent, make_agent, register_agent
 from numduel_env.batch import random_legal
+from numduel_env.checks import check_rules
 from numduel_env.duel import Duel
 from numduel_env.evaluation import Results, evaluate
 from numduel_env.games import GAMES, GameSpec, find_game
@@ -36,6 +37,7 @@ __all__ = [
     "Rules",
     "SolverAgent",
     "__version__",
+    "check_rules",
     "env",
     "evaluate",
     "find_game",

@@ -13,7 +13,7 @@ import numpy as np
 
 from numduel_env.agent import SolverAgent
 from numduel_env.batch import Position, batch_of_one
-from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game, progress_bar, run_program
+from numduel_env.cli import OneLineParser, chosen_game, progress_bar, run_program
 from numduel_env.duel import Duel, replay
 from numduel_env.evaluation import program as evaluation
 from numduel_env.games import GAMES, GameSpec, Params
@@ -146,7 +146,7 @@ def make_parser() -> tuple[OneLineParser, dict[str, argparse.ArgumentParser]]:
     solving.add_argument("--moves", default="", help="the numbers played so far, such as 5,17 (default: none)")
     solving.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     solving.add_argument("--budget", type=int, help="how large a table may be built before the game is refused")
-    add_parameter_flags(solving)
+    solving.add_parameter_flags("game")
     evaluating = commands.add_parser(
         "evaluate", help="play agents against each other, every move graded", description=evaluation.__doc__
     )

@@ -6,7 +6,6 @@ The same agent serves as ``opponent=`` of an environment, in ``evaluate``, on ev
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray, Position, batch_of_one, random_legal, take_rows
 from numduel_env.duel import Duel
+from numduel_env.outside import is_reference, load
 from numduel_env.rules import Rules
 from numduel_env.solvers import ILLEGAL, Solver, TooLargeToSolve, solver_for
 
@@ -144,6 +144,20 @@ class SolverAgent:
         return preferred
 
 
+class NoisyAgent:
+    """Plays a random legal move with probability ``epsilon``, and otherwise what another agent plays."""
+
+    def __init__(self, agent: Agent, epsilon: float) -> None:
+        if not 0 <= epsilon <= 1:
+            raise ValueError(f"the probability of a random move must be from 0 to 1, not {epsilon}")
+        self.agent, self.epsilon = agent, epsilon
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
+        noisy = generator.random(len(legal)) < self.epsilon
+        noise = random_legal(legal, generator)
+        return np.where(noisy, noise, self.agent.choose(position, legal, generator))
+
+
 class AgentPlayer:
     """An agent as a player: it is asked about the position alone."""
 
@@ -256,9 +270,20 @@ def without_argument(factory: AgentFactory) -> Callable[[Rules[Any], str], Agent
     return make
 
 
+def solver_agent(rules: Rules[Any], argument: str) -> Agent:
+    """Return perfect play; with an argument, perfect but for this share of random moves."""
+    if not argument:
+        return SolverAgent(rules)
+    try:
+        epsilon = float(argument)
+    except ValueError:
+        raise ValueError(f"solver:EPS needs a probability from 0 to 1, not {argument!r}") from None
+    return NoisyAgent(SolverAgent(rules), epsilon)
+
+
 register_agent("random", without_argument(RandomAgent))
 register_agent("greedy", without_argument(GreedyAgent))
-register_agent("solver", without_argument(SolverAgent))
+register_agent("solver", solver_agent, "solver", "solver:EPS")
 
 
 def make_agent(agent: AgentLike, rules: Rules[Any]) -> Agent:
@@ -268,16 +293,19 @@ def make_agent(agent: AgentLike, rules: Rules[Any]) -> Agent:
     ``ValueError`` that says what is wrong, or ``TooLargeToSolve``.
     """
     if isinstance(agent, str):
-        word, _, argument = agent.partition(":")
+        word, colon, argument = agent.partition(":")
         if word in AGENTS:
+            if colon and not argument:
+                usage = " or ".join(AGENTS[word].usage)
+                raise ValueError(f"the agent {agent!r} has nothing behind the colon; it is named {usage}")
             try:
                 return AGENTS[word].make(rules, argument)
             except TooLargeToSolve:
                 raise
             except ValueError as wrong:
                 raise ValueError(f"the agent {agent!r}: {wrong}") from wrong
-        if word and argument.isidentifier():
-            return _manufactured(_imported(word, argument), rules, agent)
+        if is_reference(agent):
+            return _manufactured(load(agent), rules, agent)
         raise ValueError(f"there is no agent {agent!r}; there are {agent_names()}")
     if isinstance(agent, type) or not (hasattr(agent, "choose") or hasattr(agent, "move")):
         if not callable(agent):
@@ -289,15 +317,6 @@ def make_agent(agent: AgentLike, rules: Rules[Any]) -> Agent:
     if not np.array_equal(theirs.numbers, rules.numbers):
         raise ValueError(f"the agent was made for the numbers {theirs.numbers}, not for {rules.numbers}")
     return _as_agent(agent, rules)
-
-
-def _imported(module: str, attribute: str) -> AgentFactory:
-    try:
-        factory: AgentFactory = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as missing:
-        way_out = "a module beside you is found with PYTHONPATH=."
-        raise ValueError(f"the agent {module}:{attribute} cannot be imported: {missing} ({way_out})") from missing
-    return factory
 
 
 def _manufactured(factory: AgentFactory, rules: Rules[Any], name: str) -> Agent:

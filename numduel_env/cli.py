@@ -5,35 +5,76 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
+from numduel_env.checks import check_rules
 from numduel_env.games import GAMES, GameSpec, Params, find_game
+from numduel_env.outside import is_reference
 from numduel_env.progress import Progress
 from numduel_env.rules import Rules
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Says in one line what is wrong; its description is printed as it is written."""
+    """Says in one line what is wrong; its description is printed as it is written.
+
+    After ``add_parameter_flags`` it has a flag for every parameter of every game: ``--highest 30``, ``--when-empty
+    refill``; and if the command line names a game from outside, for its parameters, too.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **options})
+        self._game_argument: str | None = None
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
 
+    def add_parameter_flags(self, game_argument: str = "--game") -> None:
+        """Add the flags; ``game_argument`` names the game on the command line, the first argument if it is no flag."""
+        self._game_argument = game_argument
 
-def add_parameter_flags(parser: argparse.ArgumentParser) -> None:
-    """Add a flag for every parameter of every game: ``--highest 30``, ``--when-empty refill``."""
-    flags = parser.add_argument_group("the game's own parameters (by default, the book's)")
-    users: dict[str, list[GameSpec]] = {}
-    for spec in GAMES.values():
-        for name in spec.params:
-            users.setdefault(name, []).append(spec)
-    for name, specs in users.items():
-        defaults = ", ".join(f"{spec.name}: {spec.params[name]}" for spec in specs)
-        flags.add_argument(flag(name), type=type(specs[0].params[name]), default=None, metavar="VALUE", help=defaults)
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        args = list(sys.argv[1:] if args is None else args)
+        if self._game_argument is not None:
+            # Not before: only now it is known which game from outside is meant.
+            self._add_flags([*self._games_from_outside(args, self._game_argument), *GAMES.values()])
+            self._game_argument = None
+        return super().parse_known_args(args, namespace)
+
+    def _games_from_outside(self, args: Sequence[str], game_argument: str) -> list[GameSpec]:
+        if game_argument.startswith("--"):
+            finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+            finder.add_argument(game_argument, dest="game", nargs="?")
+            name = finder.parse_known_args(args)[0].game
+        else:
+            name = next((argument for argument in args if not argument.startswith("-")), None)
+        try:
+            return [find_game(name)] if is_reference(name) else []
+        except ValueError as wrong:
+            self.error(str(wrong))
+
+    def _add_flags(self, specs: Sequence[GameSpec]) -> None:
+        flags = self.add_argument_group("the game's own parameters (by default, the book's)")
+        users: dict[str, list[GameSpec]] = {}
+        for spec in specs:
+            for name in spec.params:
+                users.setdefault(name, []).append(spec)
+        options = {action.dest for action in self._actions}
+        for name, own in users.items():
+            if name in options:
+                self.error(f"{own[0].name} has a parameter {name}, which is an option of this program: rename it")
+            defaults = ", ".join(f"{spec.name}: {spec.params[name]}" for spec in own)
+            kind = type(own[0].params[name])
+            parse = truth if kind is bool else kind
+            flags.add_argument(flag(name), type=parse, default=None, metavar="VALUE", help=defaults.replace("%", "%%"))
+
+
+def truth(text: str) -> bool:
+    """Return a flag's value for a parameter that is True or False."""
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"must be true or false, not {text!r}")
+    return text.lower() == "true"
 
 
 def flag(parameter: str) -> str:
@@ -42,7 +83,7 @@ def flag(parameter: str) -> str:
 
 
 class ChosenGame(NamedTuple):
-    """A game as a command line names it: ``params`` are those given, ``rules`` has the book's for the rest."""
+    """A game as a command line names it: ``params`` are those given, ``rules`` has the defaults for the rest."""
 
     spec: GameSpec
     params: Params
@@ -50,21 +91,37 @@ class ChosenGame(NamedTuple):
 
 
 def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> ChosenGame:
-    """Return the game that ``args.game`` names with the parameters given for it; a wrong choice ends the program."""
-    given = {name: value for name, value in vars(args).items() if value is not None and _is_parameter(name)}
+    """Return the game that ``args.game`` names with the parameters given for it; a wrong choice ends the program.
+
+    A game from outside is held to its contract.
+    """
     try:
         spec = find_game(args.game)
+        parameters = {name for one in (spec, *GAMES.values()) for name in one.params}
+        given = {name: value for name, value in vars(args).items() if value is not None and name in parameters}
         for name in given:
             if name not in spec.params:
-                own = ", ".join(flag(own) for own in spec.params)
+                own = ", ".join(flag(own) for own in spec.params) or "none"
                 raise ValueError(f"{spec.name} has no {flag(name)}; its parameters are {own}")
-        return ChosenGame(spec, given, spec.make_rules(**given))
+        return ChosenGame(spec, given, _checked_rules(spec, given))
     except ValueError as wrong:
         parser.error(str(wrong))
 
 
-def _is_parameter(name: str) -> bool:
-    return any(name in spec.params for spec in GAMES.values())
+def _checked_rules(spec: GameSpec, params: Params) -> Rules[Any]:
+    if not is_reference(spec.name):
+        return spec.make_rules(**params)
+    try:
+        rules = spec.make_rules(**params)
+    except ValueError:
+        raise
+    except Exception as wrong:
+        raise ValueError(f"{spec.name} cannot be made: {type(wrong).__name__}: {wrong}") from wrong
+    try:
+        check_rules(rules)
+    except ValueError as wrong:
+        raise ValueError(f"{spec.name} breaks the contract of Rules: {wrong}") from wrong
+    return rules
 
 
 @contextmanager

@@ -23,12 +23,18 @@ PROGRAMS = {module for module, path in MODULES.items() if '\nif __name__ == "__m
 
 # From the rules outwards: a module may import from its own layer and from earlier ones.
 LAYERS = [
-    ["numduel_env.rules", "numduel_env.batch", "numduel_env.progress", "numduel_env.games.primes"],
+    [
+        "numduel_env.rules",
+        "numduel_env.batch",
+        "numduel_env.progress",
+        "numduel_env.outside",
+        "numduel_env.games.primes",
+    ],
     ["numduel_env.games.sieve", "numduel_env.games.factor_chain"],
     ["numduel_env.games.prime_duel_product", "numduel_env.games.prime_duel_sum"],
     ["numduel_env.duel", "numduel_env.text", "numduel_env.storage"],
     ["numduel_env.games"],
-    ["numduel_env.duels", "numduel_env.observation"],
+    ["numduel_env.duels", "numduel_env.observation", "numduel_env.checks"],
     ["numduel_env.solvers", "numduel_env.cli", "numduel_env.picture"],
     ["numduel_env.agent"],
     ["numduel_env.evaluation"],

@@ -24,6 +24,9 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
     ``"first"``, ``"second"`` or ``"random"`` (drawn anew by every reset). ``info`` holds ``action_mask`` (int8), the
     learner's ``seat``, whether the game is ``over``, and whether an ``illegal`` action ended it.
 
+    With ``opponent="self"`` the learner plays both seats, and every step is one ply: observation, mask and ``seat`` are
+    those of the player who moves, and the reward goes to the player who has just moved. ``seat`` plays no part then.
+
     The opponent may end the game before the learner's first move. Then ``reset`` returns the finished position with an
     all-zero mask and ``info["over"]`` True, and the next ``step`` ignores its action and returns the reward.
     """
@@ -42,8 +45,8 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
         **params: Any,
     ) -> None:
         self._set_up(game, render_mode, illegal, lookahead, params)
-        self.opponent = self._make_opponent(opponent)
-        self._opponent = as_player(self.opponent)
+        self.opponent = None if opponent == "self" else self._make_opponent(opponent)
+        self._opponent = as_player(self.opponent) if self.opponent else None
         self._draw_seats = SeatDraw(seat)
         self.observation_space = self._make_observation_box()
         self.action_space = self._make_action_space()
@@ -60,8 +63,7 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
         self._ended = True
         if self.render_mode == "human":
             self.render()
-        if duel.seat != self._seat:
-            self._answer(duel)
+        self._answer(duel)
         self._ended = False
         return self._observation(duel), self._info(duel)
 
@@ -76,9 +78,10 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
             self._refuse_illegal(duel, action)
             # Should the opponent fail, the game is out of turn and can only be reset.
             self._ended = True
+            if self._opponent is None:
+                self._seat = duel.seat
             self._play(duel, action)
-            if not duel.finished:
-                self._answer(duel)
+            self._answer(duel)
         self._ended = duel.finished
         reward = float(duel.payoff[self._seat])
         return self._observation(duel), reward, duel.over, duel.truncated, self._info(duel)
@@ -91,6 +94,9 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
         return copy.deepcopy(self._duel)
 
     def _answer(self, duel: Duel[Any]) -> None:
+        """Let the opponent play if it is to move."""
+        if self._opponent is None or duel.finished or duel.seat == self._seat:
+            return
         try:
             action = self._opponent.move(duel, self.np_random)
         except BadAnswer as wrong:
@@ -103,14 +109,14 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
             self.render()
 
     def _observation(self, duel: Duel[Any]) -> NDArray[np.float32]:
-        if duel.seat == self._seat:
+        if self._opponent is None or duel.seat == self._seat:
             return self.observer(duel.position, duel.legal)
         return self.observer(self.rules.turned(duel.position))
 
     def _info(self, duel: Duel[Any]) -> Info:
         return {
             "action_mask": duel.legal.astype(np.int8),
-            "seat": self._seat,
+            "seat": duel.seat if self._opponent is None else self._seat,
             "over": duel.finished,
             "illegal": duel.offence is not None,
         }

@@ -20,6 +20,9 @@ from numduel_env.rules import whole_number
 
 Rows = NDArray[np.intp]
 
+MOST_PICTURES = 64
+"""No more games are rendered: each is a picture of its own."""
+
 
 class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]], EnvBase):
     """``num_envs`` games side by side; each row behaves like the single environment.
@@ -38,6 +41,9 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     ``max_plies``); a game whose first random ply would end it starts without. A learner then sees more of the game than
     the lines it prefers.
 
+    With ``render_mode="rgb_array"``, which at most ``MOST_PICTURES`` games may have, ``render`` returns a tuple of
+    pictures, one for each game, as Gymnasium's vector wrappers expect it.
+
     As in the single environment, a game may be over before the learner's first move: its row has an all-zero mask and
     ``infos["over"]`` True, and the next step ignores its action and brings the reward.
     """
@@ -51,15 +57,17 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         seat: str = "random",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         random_openings: float = 0.0,
-        render_mode: None = None,
+        render_mode: str | None = None,
         illegal: str = "lose",
         lookahead: bool = False,
         **params: Any,
     ) -> None:
-        self._set_up(game, None, illegal, lookahead, params)
+        self._set_up(game, render_mode, illegal, lookahead, params)
         self.num_envs = whole_number("num_envs", num_envs, 1)
-        if render_mode is not None:
-            raise ValueError("the vector environment cannot render: render_mode must be None; render a single one")
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"the render_mode of a vector environment must be None or rgb_array, not {render_mode!r}")
+        if render_mode and self.num_envs > MOST_PICTURES:
+            raise ValueError(f"at most {MOST_PICTURES} games are rendered, not {self.num_envs}")
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
@@ -68,7 +76,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         if not isinstance(random_openings, int | float) or not 0 <= random_openings <= 1:
             raise ValueError(f"random_openings must be a share from 0 to 1, not {random_openings!r}")
         self.random_openings = float(random_openings)
-        self.metadata = {"autoreset_mode": self.autoreset_mode}
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": ["rgb_array"], "render_fps": 1}
         self.opponent = None if opponent == "self" else self._make_opponent(opponent)
         self._draw_seats = SeatDraw(seat)
         self.single_observation_space = self._make_observation_box()
@@ -76,6 +84,8 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.duels: Duels[Any] = Duels(self.rules, self.num_envs)
+        self._boards: list[Duel[Any]] | None = [Duel(self.rules)] * self.num_envs if render_mode else None
+        """The same games with their histories, which only pictures show."""
         self._seats = np.zeros(self.num_envs, np.int64)
         # Rows whose game has ended and been reported: they wait for a new one.
         self._waiting = np.zeros(self.num_envs, bool)
@@ -118,7 +128,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self._has_reset = False
         duels, mover, begun = self.duels, self.duels.seat, self._waiting.copy()
         finished = duels.finished
-        duels.play(actions, ~finished if finished.any() else None)
+        self._play(actions, ~finished if finished.any() else None)
         self._begin(np.flatnonzero(begun))
         self._answer()
 
@@ -174,7 +184,14 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             raise ValueError(f"the opponent {wrong.reason}") from wrong
         actions = np.zeros(self.num_envs, np.int64)
         actions[rows] = self._checked_actions(chosen, len(rows), "the opponent's action")
-        duels.play(actions, to_move)
+        self._play(actions, to_move)
+
+    def _play(self, actions: NDArray[np.int64], playing: BoolArray | None) -> None:
+        """Play one ply in the games ``playing``, or in all."""
+        self.duels.play(actions, playing)
+        if self._boards is not None:
+            for row in self._all_rows if playing is None else np.flatnonzero(playing):
+                self._boards[row].play(int(actions[row]))
 
     def _begin(self, rows: Rows, start: Duel[Any] | None = None) -> None:
         """Start new games in ``rows``."""
@@ -182,10 +199,14 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             return
         if self.random_openings and not (start and start.actions):
             games = Duels(self.rules, len(rows))
-            games.open_randomly(self.random_openings, self.np_random)
+            openings = games.open_randomly(self.random_openings, self.np_random)
             self.duels.put(rows, games)
         else:
+            openings = np.tile(np.array(start.actions if start else [], np.int16), (len(rows), 1))
             self.duels.reset(rows, start)
+        if self._boards is not None:
+            for row, actions in zip(rows, openings):
+                self._boards[row] = Duel(self.rules, actions[actions >= 0].tolist())
         self._seats[rows] = self._draw_seats(len(rows), self.np_random)
         self._waiting[rows] = False
 
@@ -233,6 +254,15 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
                 waiting = self.rules.turned(take_rows(position, turned))
                 observations[turned] = self.observer(waiting, None, (len(turned),))
         return observations
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        if not self._has_reset:
+            raise ResetNeeded("Cannot call env.render() before calling env.reset()")
+        if self._boards is None:
+            return None
+        from numduel_env.picture import draw
+
+        return tuple(draw(self.game, board) for board in self._boards)
 
     def action_masks(self) -> BoolArray:
         """Return which actions are legal now in each row, as MaskablePPO asks for it."""

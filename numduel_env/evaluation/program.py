@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from numduel_env.agent import agent_names
-from numduel_env.cli import OneLineParser, add_parameter_flags, chosen_game, progress_bar
+from numduel_env.cli import OneLineParser, chosen_game, progress_bar
 from numduel_env.evaluation.exploitability import BUDGET
 from numduel_env.evaluation.round_robin import evaluate
 from numduel_env.games import GAMES
 from numduel_env.storage import refuse_unwritable, write_atomically
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: OneLineParser) -> None:
     """Add the arguments of an evaluation to a parser."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help=f"two or more: {agent_names()}")
     parser.add_argument("--game", required=True, help=", ".join(GAMES))
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=int, default=BUDGET, help="positions of such a walk, at most (%(default)s)")
     parser.add_argument("--json", metavar="F", help="write the results into this file (-: standard output)")
     parser.add_argument("--report", metavar="F.html", help="write a page with charts and sample duels")
-    add_parameter_flags(parser)
+    parser.add_parameter_flags()
 
 
 def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequence[str]) -> int:

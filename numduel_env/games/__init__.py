@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -13,6 +14,7 @@ from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.prime_duel_product import PrimeDuelProduct
 from numduel_env.games.prime_duel_sum import PrimeDuelSum
 from numduel_env.games.sieve import Sieve
+from numduel_env.outside import is_reference, load
 from numduel_env.rules import Rules
 from numduel_env.text import (
     DividerDuelWording,
@@ -32,7 +34,8 @@ class GameSpec:
     """One game: ``rules(**params)`` makes its rules, ``params`` are the book's own sizes.
 
     ``title`` is what the book calls the game; two books may share one. ``version`` counts changes of the rules or
-    observations that make older results incomparable.
+    observations that make older results incomparable. A game that stands in no table of ours is named as it was found,
+    ``module:attribute``; only games of the table have ids.
     """
 
     name: str
@@ -54,6 +57,11 @@ class GameSpec:
     @property
     def openspiel_name(self) -> str:
         return f"numduel_{self.name.replace('-', '_')}"
+
+    @property
+    def slug(self) -> str:
+        """The name in letters, digits and dashes, for folders and the like."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.rpartition(":")[2].lower()).strip("-")
 
     def make_rules(self, **params: Any) -> Rules[Any]:
         """Return the rules with the book's parameters, except for those given.
@@ -92,10 +100,54 @@ def add_game(spec: GameSpec) -> GameSpec:
     return spec
 
 
+_OUTSIDE: dict[str, GameSpec] = {}
+"""Games found as ``module:attribute``, by that name."""
+
+
 def find_game(name: str | GameSpec) -> GameSpec:
-    """Return the game of that name (dashes or underscores), or raise a ``ValueError`` that shows the way."""
+    """Return the game of that name, or raise a ``ValueError`` that shows the way.
+
+    A name of the table may have dashes or underscores. ``module:attribute`` is imported, and must be a ``GameSpec`` or
+    a subclass of ``Rules`` whose parameters have defaults.
+    """
     if isinstance(name, GameSpec):
         return name
+    if is_reference(name):
+        if name not in _OUTSIDE:
+            _OUTSIDE[name] = _game_of(load(name), name)
+        return _OUTSIDE[name]
+    return _game_of_the_table(name)
+
+
+def find_known_game(name: str) -> GameSpec:
+    """Return the game of a name that stands in a file, where ``module:attribute`` must not be imported.
+
+    It has to be known: of the table, or found before because the person at the keyboard has named it.
+    """
+    if is_reference(name) and name not in _OUTSIDE:
+        raise ValueError(
+            f"it is for the game {name}, which a file may not import: name it yourself, with --game {name}"
+        )
+    return find_game(name)
+
+
+def _game_of(found: Any, name: str) -> GameSpec:
+    """Return what was found under a name outside as a game of this name."""
+    if isinstance(found, GameSpec):
+        return replace(found, name=name)
+    if not (isinstance(found, type) and issubclass(found, Rules)):
+        raise ValueError(f"{name} must be a GameSpec or a subclass of numduel_env.Rules, not {found!r}")
+    parameters = inspect.signature(found).parameters.values()
+    bare = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    if bare:
+        raise ValueError(
+            f"give every parameter of {name} a default, or make a GameSpec with params: {', '.join(bare)} has none"
+        )
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", found.__name__)
+    return GameSpec(name, title, found, {parameter.name: parameter.default for parameter in parameters})
+
+
+def _game_of_the_table(name: str) -> GameSpec:
     wanted = str(name).strip().lower().replace("_", "-")
     if wanted in GAMES:
         return GAMES[wanted]
@@ -106,7 +158,7 @@ def find_game(name: str | GameSpec) -> GameSpec:
         raise ValueError(f"{name!r} is the title of several games; choose {' or '.join(namesakes)}")
     nearest = difflib.get_close_matches(wanted, GAMES, n=1, cutoff=0.5)
     hint = f" Did you mean {nearest[0]}?" if nearest else ""
-    raise ValueError(f"there is no game {name!r}.{hint} The games are: {', '.join(GAMES)}")
+    raise ValueError(f"there is no game {name!r}.{hint} The games are: {', '.join(GAMES)}, or module:attribute")
 
 
 for _spec in (

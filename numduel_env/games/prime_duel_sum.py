@@ -100,8 +100,9 @@ class PrimeDuelSum(Rules[PoolAndScores]):
         return {"pool": position.pool, "mine": position.mine / self.target, "theirs": position.theirs / self.target}
 
     def outlook(self, position: PoolAndScores) -> NDArray[Any]:
-        """Both scores as shares of the target, whether the move reached it or emptied the list, and what each still needs:
-        for every number, whether it would bring that score to the target.
+        """Both scores as shares of the target, whether the move reached it or emptied the list, what each still needs.
+
+        The last is for every number whether it would bring that score to the target.
         """
         reached, empty = position.theirs == self.target, ~position.pool.any(-1)
         facts = np.stack([position.mine / self.target, position.theirs / self.target, reached, empty], axis=-1)

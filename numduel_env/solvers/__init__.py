@@ -7,6 +7,7 @@ maximum matchings, ``exhaustive.py`` any other game by retrograde analysis.
 from __future__ import annotations
 
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from numduel_env.batch import PositionT
 from numduel_env.games.factor_chain import FactorChain
@@ -22,20 +23,27 @@ __all__ = ["ILLEGAL", "Solver", "TooLargeToSolve", "solver_for"]
 
 
 def solver_for(rules: Rules[PositionT], budget: int | None = None, progress: Progress = silent) -> Solver[PositionT]:
-    """Return a solver for a game.
+    """Return a solver for a game; all who ask for the same at the same time share one.
 
     ``budget`` is how many bytes of tables (sieve games) or positions (games without a theory) it may hold; a game that
     needs more is refused with ``TooLargeToSolve``. The Factor Chain Duel is solved by theory at any size.
 
     ``progress`` is called while tables are being made; the last call of each task has ``done == total``.
     """
-    limit = {} if budget is None else {"budget": budget}
-    solver: Solver[Any]
-    if isinstance(rules, FactorChain):
-        solver = MatchingSolver(rules)
-    elif isinstance(rules, Sieve):
-        solver = SieveSolver(rules, **limit, progress=progress)
-    else:
-        solver = ExhaustiveSolver(rules, **limit, progress=progress)
+    solver = _IN_USE.get((rules, budget))
+    if solver is None:
+        solver = _IN_USE[rules, budget] = _new_solver(rules, {} if budget is None else {"budget": budget}, progress)
     # The class of the rules decides what a position is, which a type checker cannot see.
     return cast("Solver[PositionT]", solver)
+
+
+_IN_USE: WeakValueDictionary[tuple[Rules[Any], int | None], Solver[Any]] = WeakValueDictionary()
+
+
+def _new_solver(rules: Rules[Any], limit: dict[str, int], progress: Progress) -> Solver[Any]:
+    # Exactly these classes: a subclass may have other rules.
+    if type(rules) is FactorChain:
+        return MatchingSolver(rules)
+    if type(rules) is Sieve:
+        return SieveSolver(rules, **limit, progress=progress)
+    return ExhaustiveSolver(rules, **limit, progress=progress)

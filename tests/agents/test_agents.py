@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agents import AGENTS, GreedyAgent, MCTSAgent, make_agent
-from numduel_env import GAMES, random_legal
+from numduel_env import GAMES, evaluate, random_legal
 from numduel_env.agent import ask
 from numduel_env.batch import any_legal, put_rows, take_rows
 from numduel_env.solvers import solver_for
@@ -260,7 +260,7 @@ def test_simulations_are_a_whole_number_of_at_least_one():
 
 
 def test_an_argument_is_refused_where_none_is_expected():
-    for name in ("random:3", "greedy:x", "solver:1:2"):
+    for name in ("random:3", "greedy:x", "random:1:2"):
         with pytest.raises(ValueError, match="nothing is known about"):
             make_agent(name, RULES)
 
@@ -294,10 +294,14 @@ def test_a_user_brings_an_agent_that_guides_a_search():
         ("mcts:3:4", "there is no agent '4'"),
         ("mcts:3:", "there is no agent ''"),
         ("mcts:3:solver", "'solver' cannot guide a search: it has no method evaluate"),
-        ("mcts:3:solver:4", "nothing is known about '4'"),
+        ("mcts:3:greedy:4", "nothing is known about '4'"),
+        ("random:", "has nothing behind the colon; it is named random"),
+        ("solver:x", "solver:EPS needs a probability from 0 to 1, not 'x'"),
+        ("solver:1.5", "must be from 0 to 1, not 1.5"),
+        ("solver:nan", "must be from 0 to 1, not nan"),
         ("mcts:3:no_such_module:Agent", "cannot be imported"),
         ("ppo", "ppo:PATH needs the folder"),
-        ("ppo:", "ppo:PATH needs the folder"),
+        ("ppo:", "has nothing behind the colon; it is named ppo:PATH or ppo:reference"),
         ("rllib", "rllib:PATH needs the folder"),
         ("human", r"agents/play\.py --first human"),
         ("openspiel", "openspiel:mcts:SIMULATIONS"),
@@ -317,3 +321,14 @@ def test_without_openspiel_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "agents.openspiel", raising=False)
     with pytest.raises(ValueError, match=re.escape("pip install -c constraints.txt -e '.[openspiel]'")):
         make_agent("openspiel:mcts:100", RULES)
+
+
+@each_game
+def test_kept_falls_with_the_noise(game, params):
+    """The loss is the share of random moves times how seldom random play keeps the value of the same positions."""
+    names = ["solver", "solver:0.2", "solver:0.5", "solver:0.8", "solver:1"]
+    results = evaluate(game, [*names, "random"], duels=200, **params)
+    kept = [agent.kept for agent in results.agents[:-1]]
+    assert kept[0] == 1
+    assert kept == sorted(kept, reverse=True) and len(set(kept)) == len(kept)
+    assert not any(agent.faults for agent in results.agents)

@@ -338,8 +338,10 @@ def test_options_that_miss_the_mark():
     environment.reset(options={"somebody": "else's"})
     with pytest.raises(ValueError, match="lookahead must be True or False"):
         numduel_env.env("divider-duel", lookahead="no")
-    with pytest.raises(ValueError, match="render_mode must be None"):
-        gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=2, render_mode="rgb_array")
+    with pytest.raises(ValueError, match="render_mode of a vector environment must be None or rgb_array"):
+        gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=2, render_mode="ansi")
+    with pytest.raises(ValueError, match="at most 64 games are rendered, not 65"):
+        gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=65, render_mode="rgb_array")
 
 
 @quickly

@@ -1,7 +1,7 @@
 """One recorded game of each kind, to be read by people and compared letter by letter.
 
-``NUMDUEL_WRITE_GOLDEN=1 python -m pytest tests/games/test_golden.py`` writes the records anew; the difference then shows what
-a change of the rules, the observations or the wording has done.
+``NUMDUEL_WRITE_GOLDEN=1 python -m pytest tests/games/test_golden.py`` writes the records anew; the difference then
+shows what a change of the rules, the observations or the wording has done.
 """
 
 from __future__ import annotations

@@ -46,3 +46,37 @@ def forget(spec: GameSpec) -> None:
     del GAMES[spec.name]
     gymnasium.registry.pop(spec.gymnasium_id, None)
     pettingzoo.env_registry.registration.aec_registry.pop(spec.pettingzoo_id, None)
+
+
+class TwoHeaps(Rules["Heaps"]):
+    """Nim with two heaps: number 23 takes 3 counters from heap 2; whoever takes the last one wins."""
+
+    def __init__(self, first: int = 3, second: int = 4, fair: bool = True) -> None:
+        self.heaps = np.array([whole_number("first", first, 1, 9), whole_number("second", second, 1, 9)])
+        self.fair = fair
+        self.numbers = np.array([10 * heap + count for heap in (1, 2) for count in range(1, self.heaps.max() + 1)])
+        self.heap, self.count = self.numbers // 10 - 1, self.numbers % 10
+        self.max_plies = int(self.heaps.sum())
+
+    def initial(self, shape: tuple[int, ...] = ()) -> Heaps:
+        return Heaps(np.broadcast_to(self.heaps, (*shape, 2)).copy())
+
+    def legal(self, position: Heaps) -> BoolArray:
+        return position.left[..., self.heap] >= self.count
+
+    def play(self, position: Heaps, action: Any) -> Heaps:
+        heap = np.asarray(self.heap[action])[..., None]
+        return Heaps(position.left - (np.arange(2) == heap) * np.asarray(self.count[action])[..., None])
+
+    def features(self, position: Heaps) -> dict[str, NDArray[Any]]:
+        # An illegal action leaves a position that means nothing.
+        return {"left": position.left.clip(0) / self.heaps.max()}
+
+
+class Heaps(NamedTuple):
+    """How many counters are left in each heap."""
+
+    left: NDArray[np.int64]
+
+
+TWO_HEAPS = GameSpec("two-heaps", "Two Heaps", TwoHeaps, {"first": 2, "second": 2})

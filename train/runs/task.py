@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from agents.cards import Card, Settings, TrainingCard
 from agents.checkpoint import BadCheckpoint, rules_of
-from numduel_env.cli import ChosenGame, OneLineParser, add_parameter_flags, chosen_game, flag
+from numduel_env.cli import ChosenGame, OneLineParser, chosen_game, flag
 from numduel_env.games import GameSpec, Params, find_game
 from numduel_env.rules import Rules
 from numduel_env.storage import BadRecord, from_builtins
@@ -74,7 +74,7 @@ def make_parser(program: str, description: str | None, kind: type[RunArguments])
         metadata = {name: value for name, value in argument.metadata.items() if name != "changeable"}
         text = metadata.pop("help").format(argument.default)
         parser.add_argument(flag(argument.name), default=argparse.SUPPRESS, help=text, **metadata)
-    add_parameter_flags(parser)
+    parser.add_parameter_flags()
     return parser
 
 
