@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.cards import SCHEMA, Card, File, GameCard
-from numduel_env.games import find_game
+from numduel_env.games import find_known_game
 from numduel_env.rules import Rules
 from numduel_env.storage import BadRecord, from_json, to_json, write_atomically
 
@@ -100,7 +100,7 @@ def _content(path: Path) -> bytes:
 def rules_of(game: GameCard) -> Rules[Any]:
     """Return the rules of the game on a card, or raise ``BadCheckpoint``."""
     try:
-        spec = find_game(game.name)
+        spec = find_known_game(game.name)
         rules = spec.make_rules(**game.parameters)
     except (TypeError, ValueError) as wrong:
         raise BadCheckpoint(f"the card names no game that is known here: {wrong}") from None

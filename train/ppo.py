@@ -110,10 +110,10 @@ def main() -> int:
     if judge is None and args.opponent == "solver":
         parser.error("--opponent solver needs a game that can be solved")
     try:
-        folder = Path(args.resume) if args.resume else new_folder(args.out, task.spec.name)
+        folder = Path(args.resume) if args.resume else new_folder(args.out, task.spec.slug)
         # Networks and games as small as these are no faster on more threads, and much slower where cores are busy.
         with threadpool_limits(1):
-            return run_in(folder, PROGRAM, lambda: learn(task, folder, judge))
+            return run_in(folder, PROGRAM, task.spec.name, lambda: learn(task, folder, judge))
     except BadCheckpoint as wrong:
         parser.error(str(wrong))
 

@@ -107,12 +107,12 @@ def main() -> int:
     args = task.arguments
     try:
         start_ray(args.address, args.env_runners)
-        place = resumed.settled(task.spec.name) if resumed else RunFolder.begin(args.out, task.spec.name)
+        place = resumed.settled(task.spec.slug) if resumed else RunFolder.begin(args.out, task.spec.slug)
         # Schedulers end a job by SIGTERM first; Ray would answer with a stack trace.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         # Networks as small as these learn no faster on more threads.
         with threadpool_limits(1):
-            return run_in(place.folder, PROGRAM, lambda: learn(task, place))
+            return run_in(place.folder, PROGRAM, task.spec.name, lambda: learn(task, place))
     except (BadCheckpoint, NoRay) as wrong:
         parser.error(str(wrong))
     finally:

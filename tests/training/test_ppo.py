@@ -11,11 +11,11 @@ import pytest
 
 from agents import make_agent
 from agents.checkpoint import WANTED, read_card
-from numduel_env import GAMES, GameSpec, register_game
+from numduel_env import GAMES, GameSpec, find_game, register_game
 from tests.support import ROOT
 from tests.support.programs import run_program
 from tests.support.toys import Subtraction, forget
-from tests.training.learners import PROGRAM
+from tests.training.learners import PROGRAM, reopen
 from train.runs.record import session_seed
 
 
@@ -101,6 +101,21 @@ def test_a_sixth_game_is_learned_saved_and_played(tmp_path):
         assert "--heap 7" in ran.out
     finally:
         forget(spec)
+
+
+def test_a_game_from_outside_is_learned_and_goes_on_where_it_is_named(tmp_path, monkeypatch):
+    game, folder = "tests.support.toys:TwoHeaps", tmp_path / "run"
+    ran = run_program(PROGRAM, "--game", game, "--fair", "false", "--plies", 8000, "--out", folder)
+    assert ran.code == 0, ran.err
+    assert f"--game {game} --fair False --second ppo:" in ran.out
+    assert make_agent(f"ppo:{folder}", find_game(game).make_rules(fair=False))
+    # In another process the game is unknown, and a card cannot make a program import it.
+    reopen(folder)
+    monkeypatch.setattr("numduel_env.games._OUTSIDE", {})
+    refused = run_program(PROGRAM, "--resume", folder)
+    assert refused.code == 2 and f"name it yourself, with --game {game}" in refused.err
+    resumed = run_program(PROGRAM, "--resume", folder, "--game", game)
+    assert resumed.code == 0, resumed.err
 
 
 def test_the_command_that_is_printed_plays(tmp_path):

@@ -129,7 +129,7 @@ def test_a_run_that_stops_before_the_first_save_can_begin_again(tmp_path, capsys
         (folder / LOGS).mkdir()
         raise KeyboardInterrupt
 
-    assert run_in(folder, PROGRAM, stopped_at_once) == 130
+    assert run_in(folder, PROGRAM, "divider-duel", stopped_at_once) == 130
     assert capsys.readouterr().err == "stopped; nothing has been saved yet\n"
     ran = run_program(PROGRAM, "--game", "divider-duel", "--plies", 8000, "--out", folder)
     assert ran.code == 0, ran.err
@@ -141,6 +141,6 @@ def test_a_disk_that_is_full_at_once_ends_the_run_in_one_line(tmp_path, capsys):
     def full():
         raise OSError(28, "No space left on device")
 
-    assert run_in(folder, PROGRAM, full) == 1
+    assert run_in(folder, PROGRAM, "divider-duel", full) == 1
     said = capsys.readouterr().err
     assert said == "nothing more can be saved: [Errno 28] No space left on device; nothing has been saved yet\n"

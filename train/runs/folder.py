@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agents.cards import Card
 from agents.checkpoint import CARD, BadCheckpoint, read_card
+from numduel_env.outside import is_reference
 
 LOCK, LOGS = "lock", "tensorboard"
 """What a run folder holds before anything is saved."""
@@ -60,8 +61,8 @@ def occupied(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def run_in(folder: Path, program: str, learn: Callable[[], str]) -> int:
-    """Learn in a folder, print what ``learn`` returns, and return the exit code.
+def run_in(folder: Path, program: str, game: str, learn: Callable[[], str]) -> int:
+    """Learn a game in a folder, print what ``learn`` returns, and return the exit code.
 
     Where it is interrupted, or the disk is full, one line says how the run goes on.
     """
@@ -75,8 +76,11 @@ def run_in(folder: Path, program: str, learn: Callable[[], str]) -> int:
         else:
             print(summary)
             return 0
-    saved = (folder / CARD).exists()
-    then = f"to go on: python {program} --resume {shlex.quote(str(folder))}" if saved else "nothing has been saved yet"
+    then = "nothing has been saved yet"
+    if (folder / CARD).exists():
+        # No card can make a program import a game: whoever goes on names it.
+        named = ["--game", game] if is_reference(game) else []
+        then = f"to go on: python {shlex.join([program, '--resume', str(folder), *named])}"
     print(f"{why}; {then}", file=sys.stderr)
     return code
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from agents.cards import Card, Settings, TrainingCard
 from agents.checkpoint import BadCheckpoint, rules_of
 from numduel_env.cli import ChosenGame, OneLineParser, chosen_game, flag
-from numduel_env.games import GameSpec, Params, find_game
+from numduel_env.games import GameSpec, Params, find_known_game
 from numduel_env.rules import Rules
 from numduel_env.storage import BadRecord, from_builtins
 
@@ -124,7 +124,7 @@ def _resumed_arguments(kind: type[ArgumentsT], chosen: Settings, card: Card) -> 
 def _resumed_game(parser: argparse.ArgumentParser, typed: argparse.Namespace, card: Card) -> ChosenGame:
     """Return the game of the run ``typed.resume``; another game or other parameters cannot be asked for."""
     rules = rules_of(card.game)
-    spec, params = find_game(card.game.name), card.game.parameters
+    spec, params = find_known_game(card.game.name), card.game.parameters
     wanted = getattr(typed, "game", None) or spec.name
     asked = chosen_game(parser, argparse.Namespace(**vars(typed) | {"game": wanted}))
     if asked.spec is not spec or asked.params.items() - params.items():
