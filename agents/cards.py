@@ -80,7 +80,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """How the learner played after so many plies: its score against random, and the share kept on random positions."""
+    """How the learner played once in a run: its score against random, and the share kept on random positions."""
 
     plies: Count
     seconds: Amount

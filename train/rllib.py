@@ -83,7 +83,7 @@ def main() -> int:
     """Learn and report."""
     parser = make_parser(PROGRAM, __doc__, RLlibArguments)
     typed = parser.parse_args()
-    # Before Ray is imported: it counts its users unless told not to.
+    # Set before Ray is imported, which otherwise sends usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     warnings.simplefilter("ignore")
     try:

@@ -1,4 +1,4 @@
-"""Checkpoints are data: whatever is wrong with one is said, and nothing in it is ever run."""
+"""Checkpoints are data: what does not fit is named, and nothing in them is ever run."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ BAD_CARDS = {
     "no file named": (lambda card: card["files"].clear(), "names no file of weights"),
     "a file elsewhere": (lambda card: card["files"]["weights"].update(name="../x"), "names no file"),
 }
-"""Changes of a card, and what is said of them."""
+"""Changes of a card, and a part of the refusal."""
 
 BAD_FILES = {
     "no card": (lambda f: (f / "card.json").unlink(), "is not the folder of a trained agent"),
@@ -196,11 +196,11 @@ BAD_FILES = {
     "not a number": (spoiled_tensor(np.full(8, np.nan, np.float32)), "finite float32"),
     "integers": (spoiled_tensor(np.zeros(8, np.int64)), "finite float32"),
 }
-"""Changes of a folder, and what is said of them."""
+"""Changes of a folder, and a part of the refusal."""
 
 
 def refusal(folder):
-    """Return what is said of a folder, which is the same wherever the agent is asked for."""
+    """Return why a folder is refused, which is the same by whichever door."""
     rules = GAMES["divider-duel"].make_rules()
     with pytest.raises(BadCheckpoint) as refused:
         load_agent(folder, rules)

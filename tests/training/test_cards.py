@@ -1,4 +1,4 @@
-"""Cards of runs that are to go on: whatever is wrong with one is said in one line, and the folder stays as it was."""
+"""Cards of runs that are to go on: a damaged one is refused in one line, and the folder stays as it was."""
 
 from __future__ import annotations
 

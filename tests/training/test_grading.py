@@ -18,7 +18,7 @@ from train.runs.record import Record, describe
 
 
 def standing(mistakes, walked=None, spoiled=0):
-    """Return a standing with so many mistakes in 100 positions, and in a walk."""
+    """Return a standing with this many mistakes in 100 positions, and in a walk."""
     positions = Grade(won=90, thrown=mistakes - spoiled, drawn=10, spoiled=spoiled)
     walk = None if walked is None else Grade(won=20, thrown=walked)
     return Standing(positions, positions, walk)

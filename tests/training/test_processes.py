@@ -73,9 +73,9 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     with running(*RUMBLE, "--out", folder) as process:
         wait_for_saves(process, folder, 1)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130 and f"--resume '{folder}'" in said.splitlines()[-1]
-    assert "Traceback" not in said
+        _, printed = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130 and f"--resume '{folder}'" in printed.splitlines()[-1]
+    assert "Traceback" not in printed
 
 
 def test_a_full_disk_is_reported_in_one_line_and_the_run_goes_on(tmp_path):

@@ -142,5 +142,5 @@ def test_a_disk_that_is_full_at_once_ends_the_run_in_one_line(tmp_path, capsys):
         raise OSError(28, "No space left on device")
 
     assert run_in(folder, PROGRAM, "divider-duel", full) == 1
-    said = capsys.readouterr().err
-    assert said == "nothing more can be saved: [Errno 28] No space left on device; nothing has been saved yet\n"
+    printed = capsys.readouterr().err
+    assert printed == "nothing more can be saved: [Errno 28] No space left on device; nothing has been saved yet\n"

@@ -30,12 +30,12 @@ def test_the_adapter_shows_what_the_environment_shows(game, params, opponent):
         assert masks.dtype == bool
         np.testing.assert_array_equal(masks, infos["action_mask"])
         actions = random_legal(masks, generator)
-        observations, rewards, ended, shown = adapted.step(actions)
+        observations, rewards, ended, own_infos = adapted.step(actions)
         expected, rewards_beside, terminated, truncated, infos = beside.step(actions)
         np.testing.assert_array_equal(observations, expected)
         np.testing.assert_array_equal(rewards, rewards_beside)
         np.testing.assert_array_equal(ended, terminated | truncated)
-        assert len(shown) == 8
+        assert len(own_infos) == 8
 
 
 def test_truncation_is_shown_as_stable_baselines_reads_it():

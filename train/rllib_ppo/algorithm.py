@@ -30,18 +30,15 @@ def base_config(env: Any, env_config: Info, **model_config: Any) -> PPOConfig:
     )
 
 
-def make_algorithm(spec: GameSpec, params: Params, env_runners: int, seed: int) -> Any:
-    """Return RLlib's PPO with our environment, env runner and network.
-
-    Raises ``NoRay`` if no env runner can be started.
-    """
+def ppo_config(spec: GameSpec, params: Params, env_runners: int, seed: int) -> PPOConfig:
+    """Return the config of RLlib's PPO with our environment, env runner, network and preset."""
     env_config = {
         "game": spec,
         "params": params,
         "random_openings": PRESET.random_openings,
         "duels": PRESET.duels_per_env_runner(env_runners),
     }
-    config = (
+    return (
         base_config(DuelEnv, env_config)
         .env_runners(env_runner_cls=DuelRunner, num_env_runners=env_runners)
         .learners(num_learners=0)
@@ -62,13 +59,18 @@ def make_algorithm(spec: GameSpec, params: Params, env_runners: int, seed: int) 
         .fault_tolerance(restart_failed_env_runners=True)
         .debugging(seed=seed, log_level="ERROR")
     )
+
+
+def make_algorithm(spec: GameSpec, params: Params, env_runners: int, seed: int) -> Any:
+    """Return RLlib's PPO, ready to learn; raises ``NoRay`` if no env runner can be started."""
+    config = ppo_config(spec, params, env_runners, seed)
     try:
         # Ray warns, past all levels of logging, of what RLlib does on purpose to start env runners again.
         with hushed():
             algorithm = config.build_algo()
     except (IndexError, ray.exceptions.RayError) as wrong:
         # RLlib passes over env runners that cannot start, and stumbles when none is left.
-        hint = "each machine of a cluster needs this project; Ray's logs, in /tmp/ray/session_latest/logs, tell more"
+        hint = "each machine of a cluster needs this project; Ray's logs, in /tmp/ray/session_latest/logs, say more"
         raise NoRay(f"no env runner could be started ({hint}): {' '.join(str(wrong).split())}") from None
     # Not before, for that has set the level. A lost env runner is reported elsewhere, in one line.
     logging.getLogger("ray.rllib").setLevel(logging.CRITICAL)

@@ -33,7 +33,7 @@ def start_ray(address: str, env_runners: int) -> None:
         with hushed():
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as wrong:
-        # Ray does not tell a missing token from a missing cluster.
+        # Ray raises the same for a missing token as for a missing cluster.
         hint = "if it asks for a token, RAY_AUTH_MODE=token must be set here, too"
         raise NoRay(f"no Ray cluster lets us in at {address} ({hint}): {' '.join(str(wrong).split())}") from None
     cores = int(ray.cluster_resources().get("CPU", 0))

@@ -21,7 +21,7 @@ class Budget(NamedTuple):
 class Report(Protocol):
     """Called from time to time with the plies learned from and the share of the budget that is spent.
 
-    ``note`` says how well the learner plays, if that has been found out anew; ``event`` is worth a line of its own.
+    ``note`` says how well the learner plays, where it was graded anew; ``event`` gets a line of its own.
     """
 
     def __call__(self, plies: int, spent: float, note: str = "", event: str = "") -> object: ...
