@@ -56,7 +56,7 @@ ALLOWED_PACKAGES = {
     "numduel_env.solvers.cache": {"platformdirs"},
     "numduel_env.envs": {"gymnasium"},
     "numduel_env.envs.aec": {"gymnasium", "pettingzoo"},
-    "numduel_env.envs.sb3": {"gymnasium", "stable_baselines3"},
+    "numduel_env.envs.sb3": {"gymnasium", "stable_baselines3", "torch"},
     "numduel_env.envs.rllib": {"gymnasium", "ray", "torch"},
     "numduel_env.envs.openspiel": {"pyspiel", "open_spiel"},
     "numduel_env.registration": {"gymnasium", "pettingzoo"},

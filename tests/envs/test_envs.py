@@ -8,9 +8,9 @@ from collections import Counter
 
 import gymnasium
 import numpy as np
-import pettingzoo
 import pytest
 from gymnasium.vector import AutoresetMode
+from pettingzoo.classic import tictactoe_v3
 
 import numduel_env
 from numduel_env import GAMES, random_legal
@@ -436,7 +436,7 @@ def test_an_opponent_is_a_name_an_agent_a_player_or_a_factory():
 @pytest.mark.parametrize("name", ["agents", "num_agents", "agent_selection", "rewards", "infos", "nonsense"])
 def test_before_reset_attributes_are_as_those_of_pettingzoos_own(name):
     errors = []
-    for environment in (numduel_env.env("divider-duel"), pettingzoo.make("aec", "classic/tictactoe_v3")):
+    for environment in (numduel_env.env("divider-duel"), tictactoe_v3.env()):
         with pytest.raises(AttributeError) as error:
             getattr(environment, name)
         errors.append(str(error.value))

@@ -45,7 +45,8 @@ def forget(spec: GameSpec) -> None:
     """Take a game out of the table, and out of both registries if it is there."""
     del GAMES[spec.name]
     gymnasium.registry.pop(spec.gymnasium_id, None)
-    pettingzoo.env_registry.registration.aec_registry.pop(spec.pettingzoo_id, None)
+    if hasattr(pettingzoo, "env_registry"):  # since 1.27
+        pettingzoo.env_registry.registration.aec_registry.pop(spec.pettingzoo_id, None)
 
 
 class TwoHeaps(Rules["Heaps"]):
