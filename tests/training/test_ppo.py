@@ -12,7 +12,6 @@ import pytest
 from agents import make_agent
 from agents.checkpoint import WANTED, read_card
 from numduel_env import GAMES, GameSpec, find_game, register_game
-from tests.support import ROOT
 from tests.support.programs import run_program
 from tests.support.toys import Subtraction, forget
 from tests.training.learners import PROGRAM, reopen
@@ -154,13 +153,15 @@ def test_the_command_that_is_printed_plays(tmp_path):
         (["--resume", "tests"], "tests is not the folder of a trained agent"),
     ],
 )
-def test_wrong_arguments(arguments, message, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    before = sorted(ROOT.iterdir())
+def test_wrong_arguments(arguments, message, tmp_path, monkeypatch):
+    (tmp_path / "README.md").write_text("Read me.")
+    (tmp_path / "tests" / "agents").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
     ran = run_program(PROGRAM, *arguments)
     assert ran.code == 2 and message in ran.err
     assert len([line for line in ran.err.splitlines() if not line.startswith("no grading: ")]) == 1, ran.err
-    assert sorted(ROOT.iterdir()) == before
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 class Absent:

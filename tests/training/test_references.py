@@ -7,7 +7,9 @@ import pytest
 from agents import make_agent
 from agents.checkpoint import read_card, rules_of
 from agents.learned import REFERENCES, reference_for
+from numduel_env import GAMES
 from numduel_env.solvers import solver_for
+from tests.support.programs import run_program
 from train.runs.evaluation import evaluate_agent
 
 FOLDERS = sorted(REFERENCES.glob("*/"))
@@ -32,7 +34,12 @@ def test_a_reference_is_what_its_card_says(folder):
 
 
 def test_every_game_has_a_reference():
-    from numduel_env import GAMES
-
     for spec in GAMES.values():
         assert reference_for(spec.make_rules()).is_dir()
+
+
+def test_every_reference_has_a_recipe():
+    ran = run_program("train/references.py", "--retrain", "nobody")
+    assert ran.code == 2
+    names = ", ".join(folder.name for folder in FOLDERS)
+    assert ran.err == f"train/references.py: there is no reference agent 'nobody'; there are {names}\n"
