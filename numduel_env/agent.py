@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray, Position, batch_of_one, random_legal, take_rows
 from numduel_env.duel import Duel
-from numduel_env.outside import is_reference, load
-from numduel_env.rules import Rules
+from numduel_env.outside import described, is_reference, load, one_line
+from numduel_env.rules import Rules, own_copy
 from numduel_env.solvers import ILLEGAL, Solver, TooLargeToSolve, solver_for
 
 REPLIES_AT_ONCE = 2**17
@@ -196,11 +196,14 @@ def as_player(agent: Agent) -> Player:
 
 
 class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is
-    """An answer that is not one action for each position; ``reason`` completes "the agent ..."."""
+    """An answer that is not one action for each position.
 
-    def __init__(self, reason: str) -> None:
+    ``reason`` completes "the agent ..."; ``kind`` says the same without particulars, so that faults can be counted.
+    """
+
+    def __init__(self, reason: str, kind: str = "gave no answer that can be read") -> None:
         super().__init__(f"the agent {reason}")
-        self.reason = reason
+        self.reason, self.kind = reason, kind
 
 
 def ask(
@@ -219,18 +222,21 @@ def checked_answer(answer: Any, count: int) -> NDArray[np.int64]:
     try:
         actions = np.asarray(answer)
     except Exception as wrong:
-        raise BadAnswer(f"answered with {shortened(repr(answer))}, which is no array") from wrong
+        raise BadAnswer(f"answered with {shown(answer)}, which is no array") from wrong
     if actions.dtype.kind not in "iu":
-        raise BadAnswer(f"answered with {shortened(repr(answer))}: actions are whole numbers")
+        raise BadAnswer(f"answered with {shown(answer)}: actions are whole numbers", "gave no whole numbers")
     if actions.shape != (count,):
-        raise BadAnswer(f"answered with an array of shape {actions.shape} when asked about {count} position(s)")
+        reason = f"answered with an array of shape {actions.shape} when asked about {count} position(s)"
+        raise BadAnswer(reason, "answered with another number of actions")
     return actions.astype(np.int64)
 
 
-def shortened(text: str, most: int = 160) -> str:
-    """Return a text in one line of at most ``most`` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+def shown(answer: Any) -> str:
+    """Return an answer as it may stand in a message, whatever it is."""
+    try:
+        return one_line(repr(answer))
+    except Exception:
+        return f"a {type(answer).__name__}"
 
 
 @dataclass(frozen=True)
@@ -321,16 +327,18 @@ def make_agent(agent: AgentLike, rules: Rules[Any]) -> Agent:
 
 def _manufactured(factory: AgentFactory, rules: Rules[Any], name: str) -> Agent:
     try:
-        made = factory(rules)
+        made = factory(own_copy(rules))
     except TooLargeToSolve:
         raise
-    except Exception as wrong:
-        raise ValueError(f"{name}(rules) raised {type(wrong).__name__}: {wrong}") from wrong
+    except KeyboardInterrupt:
+        raise
+    except BaseException as wrong:  # a user's own code may do anything, sys.exit included
+        raise ValueError(f"{name}(rules) raised {described(wrong)}") from wrong
     try:
         return _as_agent(made, rules)
     except TypeError:
         signature = "choose(position, legal, generator) or move(duel, generator)"
-        raise ValueError(f"{name}(rules) must return an object with {signature}, not {shortened(repr(made))}") from None
+        raise ValueError(f"{name}(rules) must return an object with {signature}, not {shown(made)}") from None
 
 
 def _as_agent(made: Any, rules: Rules[Any]) -> Agent:

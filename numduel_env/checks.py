@@ -47,7 +47,7 @@ def _check_data(rules: Rules[Any]) -> None:
     numbers = getattr(rules, "numbers", None)
     _require(
         isinstance(numbers, np.ndarray) and numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0,
-        f"set self.numbers in __init__ to an array of integers, one for each action",
+        "set self.numbers in __init__ to an array of integers, one for each action",
     )
     assert isinstance(numbers, np.ndarray)
     _require((np.diff(numbers) > 0).all(), "numbers must ascend strictly: action 0 is the smallest number")
@@ -110,7 +110,8 @@ class _RandomGames:
         over = self._called("over", position)
         _require(np.array_equal(over, ~legal.any(-1)), "over must be True exactly where legal allows nothing")
         features = self._called("features", position)
-        _require(isinstance(features, dict), f"features must return a dict of named parts, not {type(features).__name__}")
+        kind = type(features).__name__
+        _require(isinstance(features, dict), f"features must return a dict of named parts, not {kind}")
         layout = {name: np.shape(part)[1:] for name, part in features.items()}
         self.layout = self.layout or layout
         _require(layout == self.layout, f"features must keep one layout: {layout} came after {self.layout}")

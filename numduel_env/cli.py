@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
@@ -14,6 +16,8 @@ from numduel_env.games import GAMES, GameSpec, Params, find_game
 from numduel_env.outside import is_reference
 from numduel_env.progress import Progress
 from numduel_env.rules import Rules
+
+SECONDS_BETWEEN_LINES = 10
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -126,15 +130,19 @@ def _checked_rules(spec: GameSpec, params: Params) -> Rules[Any]:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Draw what a library reports as bars on standard error, one after another; quick tasks and pipes show none."""
+    """Draw what a library reports on standard error, one bar after another, or lines in a pipe; quick tasks show none."""
+    if not sys.stderr.isatty():
+        yield ProgressLines()
+        return
     from tqdm import tqdm
 
-    bars: dict[str, Any] = {}
+    bars: dict[str, tqdm[Any]] = {}
 
     def show(task: str, done: int, total: int, /) -> None:
         if task not in bars:
             close_all()
-            bars[task] = tqdm(desc=task, total=total, leave=False, disable=None, delay=1)
+            bars[task] = tqdm(desc=task, total=total, leave=False, delay=1, unit_scale=True)
+        bars[task].total = total
         bars[task].update(done - bars[task].n)
 
     def close_all() -> None:
@@ -148,8 +156,30 @@ def progress_bar() -> Iterator[Progress]:
         close_all()
 
 
+class ProgressLines:
+    """Prints a line every ten seconds: how much is done, and about how long the rest will take."""
+
+    def __init__(self) -> None:
+        self._task, self._start, self._next = "", 0.0, 0.0
+
+    def __call__(self, task: str, done: int, total: int, /) -> None:
+        now = time.monotonic()
+        if task != self._task:
+            self._task, self._start, self._next = task, now, now + SECONDS_BETWEEN_LINES / 2
+        if now < self._next or not done:
+            return
+        self._next = now + SECONDS_BETWEEN_LINES
+        seconds = (now - self._start) * (total - done) / done
+        left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+        print(f"{task}: {done:,} of about {total:,}, {left} left", file=sys.stderr, flush=True)
+
+
 def run_program(program: Callable[[], int]) -> int:
     """Run a program and return its exit code; Ctrl-C and a reader who goes away end it without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal may lack a character; the results are shown all the same.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = program()
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Objects of other people's modules, named as ``module:attribute``: games and agents on a command line."""
+"""What comes from outside: objects of other people's modules, named ``module:attribute``, and texts to be shown."""
 
 from __future__ import annotations
 
@@ -26,4 +26,26 @@ def load(reference: str) -> Any:
         way_out = ""
         if isinstance(wrong, ModuleNotFoundError) and wrong.name and module.startswith(wrong.name):
             way_out = " (a module beside you is found with PYTHONPATH=.)"
-        raise ValueError(f"{reference} cannot be imported: {type(wrong).__name__}: {wrong}{way_out}") from wrong
+        raise ValueError(f"{reference} cannot be imported: {described(wrong)}{way_out}") from wrong
+
+
+def one_line(text: str, most: int = 160) -> str:
+    """Return a text in one line of at most ``most`` characters, harmless on a terminal.
+
+    Whatever is not printable, such as the codes that move a cursor or turn the direction of writing, is spelled out.
+    """
+    line = " ".join(text.split())
+    line = line if len(line) <= most else line[: most - 1] + "…"
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
+
+
+def described(wrong: BaseException) -> str:
+    """Return the type of an exception and its text in one line, even if making the text fails."""
+    name = one_line(type(wrong).__name__)
+    try:
+        text = str(wrong)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        text = "(its text cannot be read)"
+    return one_line(f"{name}: {text}" if text else name)

@@ -9,6 +9,7 @@ twice in a row.
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, Generic
@@ -121,6 +122,17 @@ class Rules(ABC, Generic[PositionT]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Rules[PositionT]:
         """Return itself: rules never change, and copying an environment should copy only its game."""
         return self
+
+
+def own_copy(rules: Rules[PositionT]) -> Rules[PositionT]:
+    """Return a copy that shares no array with the rules, or the rules themselves if they cannot be pickled.
+
+    It is for those who are not trusted with the rules that a game is played by: an array can be made writeable again.
+    """
+    try:
+        return pickle.loads(pickle.dumps(rules))  # type: ignore[no-any-return]
+    except Exception:
+        return rules
 
 
 def same_rules(one: Rules[Any], other: Rules[Any]) -> bool:

@@ -7,7 +7,7 @@ an agent fails to do so against every line of its opponent (``exploitability``).
 
 from __future__ import annotations
 
+from numduel_env.evaluation.evaluator import evaluate
 from numduel_env.evaluation.results import Results
-from numduel_env.evaluation.round_robin import evaluate
 
 __all__ = ["Results", "evaluate"]

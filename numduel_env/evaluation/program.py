@@ -14,14 +14,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
+from pathlib import Path
 
 from numduel_env.agent import agent_names
 from numduel_env.cli import OneLineParser, chosen_game, progress_bar
+from numduel_env.evaluation.evaluator import evaluate
 from numduel_env.evaluation.exploitability import BUDGET
-from numduel_env.evaluation.round_robin import evaluate
 from numduel_env.games import GAMES
 from numduel_env.storage import refuse_unwritable, write_atomically
+
+JOURNAL = ".journal"
+"""Behind the name of the results: the file from which an interrupted evaluation goes on."""
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -34,7 +39,10 @@ def add_arguments(parser: OneLineParser) -> None:
     parser.add_argument("--ungraded", action="store_true", help="do not grade moves: some games take long to solve")
     parser.add_argument("--exploit", action="store_true", help="walk every opponent line against each agent")
     parser.add_argument("--budget", type=int, default=BUDGET, help="positions of such a walk, at most (%(default)s)")
+    limit = "a move by module:attribute that takes longer loses the duel (no limit)"
+    parser.add_argument("--move-seconds", type=float, metavar="S", help=limit)
     parser.add_argument("--json", metavar="F", help="write the results into this file (-: standard output)")
+    parser.add_argument("--resume", action="store_true", help="go on with the unfinished evaluation beside --json F")
     parser.add_argument("--report", metavar="F.html", help="write a page with charts and sample duels")
     parser.add_parameter_flags()
 
@@ -51,8 +59,10 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequ
                 parser.error(f"--{name} {wrong}")
     if args.json is not None and args.json == args.report:
         parser.error("--json and --report must be different files")
+    journal = journal_of(parser, args)
     try:
-        with progress_bar() as progress:
+        # What an agent prints is not mixed with the results.
+        with progress_bar() as progress, redirect_stdout(sys.stderr):
             results = evaluate(
                 game,
                 args.agents,
@@ -62,18 +72,39 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequ
                 graded=not args.ungraded,
                 exploit=args.exploit,
                 budget=args.budget,
+                move_seconds=args.move_seconds,
+                journal=journal,
                 progress=progress,
                 **params,
             )
     except ValueError as wrong:
         parser.error(str(wrong))
+    except KeyboardInterrupt:
+        if journal:
+            print(f"what is finished is kept in {journal}: the same command with --resume goes on", file=sys.stderr)
+        raise
     results = replace(results, command=tuple(command))
-    print(results.to_json() if args.json == "-" else results)
+    print(results.to_json() if args.json == "-" else results, end="" if args.json == "-" else "\n")
     if args.json not in (None, "-"):
         write_atomically(args.json, results.to_json())
+        Path(f"{args.json}{JOURNAL}").unlink(missing_ok=True)
     if args.report:
         results.report(args.report)
     return 0
+
+
+def journal_of(parser: argparse.ArgumentParser, args: argparse.Namespace) -> str | None:
+    """Return the journal's path, which stands beside the results; None if there is no file of results."""
+    if args.json in (None, "-"):
+        if args.resume:
+            parser.error("--resume goes on with what stands beside --json F")
+        return None
+    path = f"{args.json}{JOURNAL}"
+    if args.resume and not Path(path).exists():
+        parser.error(f"--resume: there is no unfinished evaluation, {path} is missing")
+    if not args.resume and Path(path).exists():
+        parser.error(f"{path} holds an unfinished evaluation: go on with --resume, or remove it")
+    return path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,9 +15,9 @@ import numduel_env
 from numduel_env import GAMES, GameSpec, Results, evaluate, find_game
 from numduel_env.__main__ import run as numduel
 from numduel_env.duel import replay
+from numduel_env.evaluation.block import OPENINGS_PER_BLOCK
 from numduel_env.evaluation.exploitability import Exam
 from numduel_env.evaluation.grading import Grade, GradedMove
-from numduel_env.evaluation.match import OPENINGS_PER_BLOCK
 from numduel_env.evaluation.report import report_page
 from numduel_env.evaluation.results import AgentResult, Exploit, Game, KeptAt, Sample, Score
 from numduel_env.games import add_game
@@ -207,11 +207,14 @@ def test_spoiled_draws_are_counted_in_table_and_report():
             assert f"<td>{exam.grade.drawn:,}</td><td>{exam.grade.spoiled:,}</td>" in page
 
 
-def test_progress_is_told_by_duels():
+def test_progress_counts_moves_and_ends_with_their_number():
     calls = []
-    small(["random", "solver"], progress=lambda *call: calls.append(call))
-    duels = [(done, total) for task, done, total in calls if task == "duels"]
-    assert duels[-1] == (100, 100) and duels == sorted(duels)
+    results = small(["random", "solver"], progress=lambda *call: calls.append(call))
+    moves = [(done, total) for task, done, total in calls if task == "moves"]
+    done, total = moves[-1]
+    assert done == total == sum(agent.moves for agent in results.agents)
+    assert [done for done, _ in moves] == sorted(done for done, _ in moves)
+    assert all(done <= total for done, total in moves)
 
 
 class Links(HTMLParser):

@@ -9,16 +9,10 @@ import pytest
 
 from numduel_env.agent import make_agent
 from numduel_env.duel import Duel
+from numduel_env.evaluation.answers import NO_ACTION
+from numduel_env.evaluation.block import OPENINGS_PER_BLOCK, Block, draw_openings, play_match, random_stream
 from numduel_env.evaluation.grading import BLUNDER, KEPT, LOST, UNGRADED
-from numduel_env.evaluation.match import (
-    NO_ACTION,
-    OPENINGS_PER_BLOCK,
-    Block,
-    Entrant,
-    draw_openings,
-    play_match,
-    random_stream,
-)
+from numduel_env.evaluation.match import Entrant
 from numduel_env.games import GAMES
 from tests.support.agents import Editor, LastMover, Lowest, Scripted
 
@@ -35,7 +29,7 @@ def entrant(name, rules):
 
 def duel_list(match, entrants):
     """Return every duel as (names by seat, moves, payoff, verdicts, fault), sorted."""
-    reasons = {fault.duel: fault.reason for fault in match.faults}
+    reasons = {fault.duel: fault.reason.text for fault in match.faults}
     return sorted(
         (
             tuple(entrants[int(opener) ^ seat].name for seat in (0, 1)),
@@ -103,7 +97,7 @@ def test_blocks_do_not_know_each_other():
     rules = rules_of("divider-duel")
     entrants = (entrant("random", rules), Entrant("lowest", Lowest(rules)))
     whole = play_match(rules, entrants, 4 * OPENINGS_PER_BLOCK + 20)
-    later = Block(rules, entrants, 1, OPENINGS_PER_BLOCK, 4, 0, lambda duels: None).play(None)
+    later = Block(rules, entrants, 1, OPENINGS_PER_BLOCK, 4, 0).play(None)
     rows = slice(2 * OPENINGS_PER_BLOCK, 4 * OPENINGS_PER_BLOCK)
     width = later.actions.shape[1]
     np.testing.assert_array_equal(whole.actions[rows, :width], later.actions)
@@ -171,7 +165,7 @@ def test_a_faulty_agent_loses_and_the_match_goes_on(kind, solvers):
     match = play_match(rules, entrants, 40, judge=solvers("divider-duel"))
     assert match.faults
     for fault in match.faults:
-        assert fault.entrant == 1 and reason in fault.reason
+        assert fault.entrant == 1 and reason in fault.reason.text
         assert match.length[fault.duel] == fault.ply
         assert match.scores(1)[fault.duel] == 0
         assert match.movers()[fault.duel, fault.ply] == 1
@@ -190,7 +184,7 @@ def test_only_the_guilty_duels_are_lost():
     guilty = {fault.duel for fault in match.faults}
     assert 0 < len(guilty) < 100
     for fault in match.faults:
-        assert fault.reason == "raised RuntimeError: two is gone"
+        assert fault.reason == ("raised RuntimeError", "raised RuntimeError: two is gone")
         duel = Duel(rules, match.actions[fault.duel, : fault.ply].tolist())
         assert not duel.position.pool[0]
     assert match.scores(1)[[row for row in range(100) if row not in guilty]].any()

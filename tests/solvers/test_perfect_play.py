@@ -9,7 +9,8 @@ import pytest
 from numduel_env import GAMES, random_legal
 from numduel_env.agent import SolverAgent, make_agent
 from numduel_env.batch import batch_of_one, take_rows
-from numduel_env.evaluation.match import Entrant, play_match
+from numduel_env.evaluation.block import play_match
+from numduel_env.evaluation.match import Entrant
 from numduel_env.solvers import ILLEGAL, solver_for
 from tests.solvers.known import KNOWN, REFILL
 from tests.solvers.positions import random_positions

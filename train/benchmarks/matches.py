@@ -8,7 +8,8 @@ from tqdm import tqdm
 
 from numduel_env import GAMES
 from numduel_env.agent import make_agent
-from numduel_env.evaluation.match import Entrant, play_match
+from numduel_env.evaluation.block import play_match
+from numduel_env.evaluation.match import Entrant
 from numduel_env.games import GameSpec
 from numduel_env.solvers import solver_for
 from train.benchmarks.measures import Measure, seconds_of

@@ -8,8 +8,9 @@ from agents.cards import Card, Evaluation, SeatScores
 from agents.learned import LearnedAgent
 from numduel_env.agent import GreedyAgent, RandomAgent, SolverAgent
 from numduel_env.cli import flag
+from numduel_env.evaluation.block import play_match
 from numduel_env.evaluation.exploitability import Exam, exploitability, grade_sample
-from numduel_env.evaluation.match import Entrant, play_match
+from numduel_env.evaluation.match import Entrant
 from numduel_env.evaluation.tables import exam_line
 from numduel_env.games import Params
 from numduel_env.progress import Progress, silent

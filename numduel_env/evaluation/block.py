@@ -1,0 +1,241 @@
+"""Duels played in blocks: every opening twice, with the seats swapped, and every move graded if there is a judge.
+
+A block has a fixed number of openings, which are drawn from (seed, block) alone, so every pair of agents meets the same
+ones; an agent's random numbers come from (seed, block, name, seat). Nothing depends on the order of the names or on
+which blocks are played together, and an agent that meets itself plays every duel twice alike, once from each seat: it
+scores exactly one half.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numduel_env.batch import Position, take_rows
+from numduel_env.duel import Duel
+from numduel_env.duels import Duels
+from numduel_env.evaluation.answers import (
+    NO_ACTION,
+    Answers,
+    Question,
+    Reason,
+    answers,
+    refuse_misfits,
+    takes_histories,
+)
+from numduel_env.evaluation.grading import UNGRADED, verdicts
+from numduel_env.evaluation.journal import Asked, Journal, set_stream, stream_state
+from numduel_env.evaluation.match import Entrant, Fault, Match, joined
+from numduel_env.rules import Rules
+from numduel_env.solvers import ILLEGAL, Solver
+
+OPENINGS_PER_BLOCK = 256
+"""Part of what a seed means: another number gives other duels."""
+
+Moved = Callable[[int, NDArray[np.int64]], object]
+"""Called after moves, with their number and the lengths of the duels that were finished by them."""
+
+
+def ignored(moves: int, lengths: NDArray[np.int64]) -> None:
+    """Do nothing."""
+
+
+def play_match(
+    rules: Rules[Any],
+    entrants: tuple[Entrant, Entrant],
+    duels: int,
+    openings: int = 4,
+    seed: int = 0,
+    judge: Solver | None = None,
+    journal: Journal | None = None,
+    moved: Moved = ignored,
+) -> Match:
+    """Play ``duels`` (an even number) duels from openings of 0 to ``openings`` random plies.
+
+    What a ``journal`` knows already is not asked again.
+    """
+    if duels < 2 or duels % 2:
+        raise ValueError(f"duels must be an even number of at least 2, since openings are played twice, not {duels}")
+    blocks = []
+    for block, first in enumerate(range(0, duels // 2, OPENINGS_PER_BLOCK)):
+        count = min(OPENINGS_PER_BLOCK, duels // 2 - first)
+        blocks.append(Block(rules, entrants, block, count, openings, seed, journal, moved).play(judge))
+    return joined(blocks)
+
+
+def random_stream(seed: int, block: int, *key: int | str) -> np.random.Generator:
+    """Return a generator of its own for every key; words count by a checksum, which is the same in every process."""
+    words = (zlib.crc32(part.encode()) if isinstance(part, str) else part for part in key)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block, *words)))
+
+
+def draw_openings(
+    rules: Rules[Any], count: int, most: int, generator: np.random.Generator
+) -> tuple[Duels[Any], NDArray[np.int16]]:
+    """Return unfinished duels after 0 to ``most`` random legal plies each, and the actions ``[count, most]``.
+
+    ``most`` is below the rules' ``max_plies``. An opening stops short of a ply that would finish the game.
+    """
+    duels = Duels(rules, count)
+    actions = np.full((count, most), NO_ACTION, np.int16)
+    drawn = duels.play_randomly(generator.integers(0, most + 1, count), generator)
+    actions[:, : drawn.shape[1]] = drawn
+    return duels, actions
+
+
+class Moment(NamedTuple):
+    """The moves made at once in several duels: which, at which ply, the actions, and the positions before them."""
+
+    rows: NDArray[np.intp]
+    ply: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    position: Any
+
+
+class Block:
+    """``count`` openings, each played twice: first all with entrant 0 in seat 0, then all with entrant 1 there."""
+
+    def __init__(
+        self,
+        rules: Rules[Any],
+        entrants: tuple[Entrant, Entrant],
+        block: int,
+        count: int,
+        openings: int,
+        seed: int,
+        journal: Journal | None = None,
+        moved: Moved = ignored,
+    ) -> None:
+        self.rules, self.entrants, self.block = rules, entrants, block
+        self.journal, self.moved = journal, moved
+        openings = min(openings, rules.max_plies - 1)
+        opened, self.drawn = draw_openings(rules, count, openings, random_stream(seed, block))
+        twice = np.arange(2 * count) % count
+        self.drawn = self.drawn[twice]
+        self.duels: Duels[Any] = Duels(rules, 2 * count)
+        for side in (0, 1):
+            self.duels.put(np.arange(count) + side * count, opened)
+        self.opening = self.duels.plies.copy()
+        self.opener = np.repeat(np.array([0, 1], np.int8), count)
+        # The two seatings have streams of their own that are alike: so an agent that meets itself repeats its duels.
+        self.streams = {
+            (first, seat): random_stream(seed, block, entrants[first ^ seat].name, seat)
+            for first in (0, 1)
+            for seat in (0, 1)
+        }
+        self.faults: list[Fault] = []
+        self.seconds, self.asked = np.zeros(2), np.zeros(2, np.int64)
+        self.moments: list[Moment] = []
+
+    def play(self, judge: Solver | None) -> Match:
+        """Play all duels to their ends, and grade the moves if there is a judge."""
+        duels = self.duels
+        while len(rows := np.flatnonzero(~duels.finished)):
+            chosen = self._chosen(rows)
+            self.moments.append(Moment(rows, duels.plies[rows], chosen[rows], take_rows(duels.position, rows)))
+            silent = rows[chosen[rows] == NO_ACTION]
+            if len(silent):
+                duels.forfeit(silent)
+            duels.play(chosen.clip(0), ~duels.finished)
+            self.moved(0, (duels.plies - self.opening)[rows[duels.finished[rows]]])
+        return self._match(judge)
+
+    def _chosen(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the entrants' actions, ``NO_ACTION`` where there is no legal one, and note why."""
+        duels = self.duels
+        chosen = np.full(duels.count, NO_ACTION)
+        for first, seat in self.streams:
+            asked = rows[(self.opener[rows] == first) & (duels.seat[rows] == seat)]
+            if not len(asked):
+                continue
+            entrant = first ^ seat
+            answered = self._answers(first, seat, asked)
+            self.seconds[entrant] += answered.seconds
+            self.asked[entrant] += len(asked)
+            chosen[asked] = answered.actions
+            for place, why in answered.reasons.items():
+                self.faults.append(Fault(int(asked[place]), entrant, int(duels.plies[asked[place]]), why))
+            self.moved(len(asked), np.zeros(0, np.int64))
+        return chosen
+
+    def _answers(self, first: int, seat: int, asked: NDArray[np.intp]) -> Answers:
+        """Return the answers of the entrant in this seat, where ``first`` opened: the journal's, or new ones."""
+        generator, agent = self.streams[first, seat], self.entrants[first ^ seat].agent
+        names = [entrant.name for entrant in self.entrants]
+        key = "\t".join([*names, str(self.block), str(len(self.moments)), str(first), str(seat)])
+        known = self.journal.asked(key) if self.journal else None
+        if known:
+            set_stream(generator, known.stream)
+            reasons = {int(place): Reason(*why) for place, why in known.faults.items()}
+            actions = np.array(known.actions, np.int64)
+            refuse_misfits(actions, reasons, self.duels.legal[asked])
+            return Answers(actions, reasons, known.seconds)
+        histories = [self._history(row) for row in asked] if takes_histories(agent) else None
+        new = answers(agent, Question(self.duels.position, self.duels.legal, asked, histories), generator)
+        if self.journal:
+            faults = {str(place): (why.kind, why.text) for place, why in new.reasons.items()}
+            self.journal.add(Asked(key, tuple(new.actions.tolist()), faults, new.seconds, stream_state(generator)))
+        return new
+
+    def _history(self, row: int) -> Duel[Any]:
+        """Return one of the duels with all its moves."""
+        moves = self.drawn[row][: self.opening[row]].tolist()
+        for moment in self.moments:
+            at = np.flatnonzero(moment.rows == row)
+            moves += moment.actions[at].tolist()
+        return Duel(self.rules, moves)
+
+    def _match(self, judge: Solver | None) -> Match:
+        duels, openings = self.duels, self.drawn.shape[1]
+        width = int(max(duels.plies.max() + len(self.faults[:1]), openings))
+        actions, left, before, after = (np.full((duels.count, width), fill, np.int16) for fill in (NO_ACTION, 0, 0, 0))
+        graded = np.full((duels.count, width), UNGRADED, np.int8)
+        actions[:, :openings] = self.drawn
+        rows, ply, played, position = _joined_moments(self.moments)
+        actions[rows, ply] = played
+        left[rows, ply] = self.rules.available(position).sum(-1)
+        if judge is not None:
+            before[rows, ply], after[rows, ply] = self._values(judge, rows, ply, played, position)
+            graded[rows, ply] = verdicts(before[rows, ply], after[rows, ply])
+        return Match(
+            opener=self.opener,
+            opening=self.opening,
+            length=duels.plies,
+            payoff=duels.payoff,
+            actions=actions,
+            left=left,
+            before=before.astype(np.int8),
+            after=after.astype(np.int8),
+            verdicts=graded,
+            faults=self.faults,
+            seconds=self.seconds,
+            asked=self.asked,
+        )
+
+    def _values(
+        self,
+        judge: Solver,
+        rows: NDArray[np.intp],
+        ply: NDArray[np.int64],
+        played: NDArray[np.int64],
+        position: Position,
+    ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Return the values before and after each move, to the mover.
+
+        One value for each position is enough, and much cheaper than the values of all its moves.
+        """
+        duels = self.duels
+        values = np.zeros((duels.count, int(duels.plies.max()) + 2), np.int8)
+        values[np.arange(duels.count), duels.plies] = judge.value(duels.position)
+        before = values[rows, ply] = judge.value(position)
+        return before, np.where(played == NO_ACTION, np.int8(ILLEGAL), -values[rows, ply + 1])
+
+
+def _joined_moments(moments: list[Moment]) -> Moment:
+    positions = [moment.position for moment in moments]
+    rows, ply, actions = (np.concatenate(parts) for parts in list(zip(*moments))[:3])
+    return Moment(rows, ply, actions, positions[0]._make(np.concatenate(fields) for fields in zip(*positions)))
