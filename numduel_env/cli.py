@@ -130,7 +130,7 @@ def _checked_rules(spec: GameSpec, params: Params) -> Rules[Any]:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Draw what a library reports on standard error, one bar after another, or lines in a pipe; quick tasks show none."""
+    """Draw what a library reports on standard error: one bar after another, or lines in a pipe; nothing if quick."""
     if not sys.stderr.isatty():
         yield ProgressLines()
         return
