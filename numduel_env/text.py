@@ -1,19 +1,26 @@
-"""The text of a game: each book's own displays, prompts and messages.
+"""The text of a game: what is shown and asked while it is played, and its rules.
 
-A transcript of a game is made of: ``opening`` once; then for every ply ``status``, ``prompt``, the number that is
-entered (after an illegal one ``refusal``, and the prompt again) and ``result``; at last ``ending``. ``Wording`` itself
-serves any game.
+``Wording`` serves any game; what the five rule books say in its place is in ``games/books.py``. A transcript is made
+of: ``opening`` once; then for every ply ``status``, ``prompt``, the number that is entered (after an illegal one
+``refusal``, and the prompt again) and ``result``; at last ``ending``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from numduel_env.batch import BoolArray
 
 if TYPE_CHECKING:
     from numduel_env.duel import Duel
+    from numduel_env.rules import Rules
+
+SHORT_LIST = 12
+"""The most numbers that a sentence names one by one."""
 
 
 def player(seat: int) -> str:
@@ -21,9 +28,23 @@ def player(seat: int) -> str:
     return f"Player {seat + 1}"
 
 
-def listed(numbers: Iterable[int], nothing: str = "") -> str:
+def listed(numbers: Iterable[object], nothing: str = "") -> str:
     """Return numbers separated by commas, or ``nothing`` if there are none."""
     return ", ".join(str(number) for number in numbers) or nothing
+
+
+def in_short(numbers: Sequence[int]) -> str:
+    """Return ascending numbers in a few words: a long range by its ends, another long list by some at either end."""
+    if len(numbers) <= SHORT_LIST:
+        return listed(numbers)
+    if is_range(numbers):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return f"{listed(numbers[:4])}, ..., {listed(numbers[-2:])}"
+
+
+def is_range(numbers: Sequence[int]) -> bool:
+    """Return whether the numbers are consecutive."""
+    return list(numbers) == list(range(numbers[0], numbers[-1] + 1))
 
 
 def available(duel: Duel[Any]) -> list[int]:
@@ -47,15 +68,37 @@ def recent(duel: Duel[Any], most: int) -> list[str]:
     return ["..."] * (len(duel.actions) > most) + [str(number) for number in duel.moves[-most:]]
 
 
+def fields(duel: Duel[Any]) -> str:
+    """Return the position field by field, a line for each; a mask over the numbers as the numbers that it holds."""
+    numbers, lines = duel.rules.numbers, []
+    for name, field in duel.position._asdict().items():
+        values = np.asarray(field)
+        if values.dtype == bool and values.shape == numbers.shape:
+            values = numbers[values]
+        lines.append(f"{name}: {listed(values.ravel().tolist(), '(none)')}")
+    return "\n".join(lines)
+
+
 class Wording:
-    """Text that fits any game; a book's own wording overrides it."""
+    """Text that fits any game: it shows the fields of the position. A book's own wording overrides it."""
+
+    def rules(self, rules: Rules[Any]) -> str:
+        """Return the rules in full, for these parameters: paragraphs of one line, with an empty line between them.
+
+        By default it is what the docstring of the class says.
+        """
+        return inspect.cleandoc(type(rules).__doc__ or f"{type(rules).__name__} has no docstring that says its rules.")
 
     def opening(self, duel: Duel[Any]) -> str:
-        """Return what is shown before the first prompt."""
-        return f"Available Numbers: {listed(available(duel), '(none)')}\n"
+        """Return what is shown before the first turn."""
+        return ""
 
     def status(self, duel: Duel[Any]) -> str:
         """Return what is shown at the start of a turn."""
+        return f"{self.turn(duel)}\n{fields(duel)}\nAvailable Numbers: {listed(duel.legal_numbers, '(none)')}"
+
+    def turn(self, duel: Duel[Any]) -> str:
+        """Return whose turn it is."""
         return f"{player(duel.seat)}, it's your turn."
 
     def prompt(self, duel: Duel[Any]) -> str:
@@ -64,13 +107,13 @@ class Wording:
 
     def result(self, duel: Duel[Any]) -> str:
         """Return what the last ply did."""
-        return f"\n{player(1 - duel.seat)} chose {duel.moves[-1]}.\n{self.opening(duel)}"
+        return f"\n{player(1 - duel.seat)} chose {duel.moves[-1]}.\n"
 
     def refusal(self, duel: Duel[Any], number: int) -> str:
         """Return why ``number`` cannot be chosen now."""
-        numbers = duel.rules.numbers
+        numbers = duel.rules.numbers.tolist()
         if number not in numbers:
-            return f"{number} is not one of the numbers {listed(numbers.tolist())}."
+            return f"{number} is not one of the numbers {in_short(numbers)}."
         return self.reason(duel, number)
 
     def reason(self, duel: Duel[Any], number: int) -> str:
@@ -92,6 +135,10 @@ class Wording:
         """Return who won."""
         return f"{player(winner)} wins!"
 
+    def scores(self, duel: Duel[Any], names: Sequence[str]) -> str:
+        """Return the scores of seat 0 and seat 1, which have these names; empty where there are no scores."""
+        return ""
+
     def caption(self, duel: Duel[Any]) -> str:
         """Return the line under a picture: what its tiles do not show."""
         return f"Played: {', '.join(recent(duel, 16))}" if duel.actions else ""
@@ -100,165 +147,3 @@ class Wording:
         """Return the whole display between two plies."""
         shown = self.result(duel) if duel.actions else self.opening(duel)
         return f"{shown}\n{self.ending(duel) if duel.finished else self.status(duel)}\n".lstrip("\n")
-
-
-class PrimeRumbleWording(Wording):
-    def opening(self, duel: Duel[Any]) -> str:
-        return f"--- Prime Rumble Game Start ---\nInitial Number Pool:\n{listed(available(duel))}\n"
-
-    def status(self, duel: Duel[Any]) -> str:
-        return f"{player(duel.seat)}'s Turn:"
-
-    def prompt(self, duel: Duel[Any]) -> str:
-        return "Enter a number from the pool: "
-
-    def result(self, duel: Duel[Any]) -> str:
-        left = listed(available(duel), "(empty)")
-        return f"\nNumbers removed: {listed(taken(duel))}\nUpdated Pool:\n{left}\n"
-
-    def reason(self, duel: Duel[Any], number: int) -> str:
-        return f"{number} is not in the pool."
-
-    def victory(self, duel: Duel[Any], winner: int) -> str:
-        return f"{self.status(duel)}\nNo valid moves remaining. {player(winner)} wins!"
-
-
-class DividerDuelWording(Wording):
-    def opening(self, duel: Duel[Any]) -> str:
-        return f"Shared List: {available(duel)}\n"
-
-    def prompt(self, duel: Duel[Any]) -> str:
-        return "Enter the number you wish to remove: "
-
-    def result(self, duel: Duel[Any]) -> str:
-        number = duel.moves[-1]
-        return (
-            f"\nYou removed {number}.\nNumbers divisible by {number} have been removed.\n"
-            f"Updated Shared List: {available(duel)}\n"
-        )
-
-    def reason(self, duel: Duel[Any], number: int) -> str:
-        return f"{number} is not in the list."
-
-    def victory(self, duel: Duel[Any], winner: int) -> str:
-        return f"{player(winner)} wins the game!"
-
-
-class FactorChainWording(Wording):
-    def _display(self, duel: Duel[Any], label: str) -> str:
-        chain = " → ".join(str(number) for number in duel.moves) or "(empty)"
-        last = duel.moves[-1] if duel.moves else "(none)"
-        return f"Current Chain: {chain}\nLast Number Played: {last}\n{label}: {available(duel)}\n"
-
-    def opening(self, duel: Duel[Any]) -> str:
-        return self._display(duel, "Available Numbers")
-
-    def prompt(self, duel: Duel[Any]) -> str:
-        if not duel.actions:
-            return "Select any number to start the chain: "
-        return f"Select a number that is a factor or multiple of {duel.moves[-1]}: "
-
-    def result(self, duel: Duel[Any]) -> str:
-        return "\n" + self._display(duel, "Available Numbers (after move)")
-
-    def reason(self, duel: Duel[Any], number: int) -> str:
-        if number in duel.moves:
-            return f"{number} has already been used."
-        return f"{number} is not a factor or multiple of {duel.moves[-1]}."
-
-    def victory(self, duel: Duel[Any], winner: int) -> str:
-        return f"No valid moves for {player(1 - winner)}. {player(winner)} wins!"
-
-    def caption(self, duel: Duel[Any]) -> str:
-        return f"Chain: {' > '.join(recent(duel, 12))}" if duel.actions else ""
-
-
-def scores_by_seat(duel: Duel[Any]) -> list[int]:
-    """Return the scores of seat 0 and seat 1; a position has those of the mover and of the other player."""
-    mine, theirs = int(duel.position.mine), int(duel.position.theirs)
-    return [theirs, mine] if duel.seat else [mine, theirs]
-
-
-class _ScoreWording(Wording):
-    def caption(self, duel: Duel[Any]) -> str:
-        return "      ".join(f"{player(seat)}: {score:,}" for seat, score in enumerate(scores_by_seat(duel)))
-
-
-class PrimeDuelProductWording(_ScoreWording):
-    def opening(self, duel: Duel[Any]) -> str:
-        return ""
-
-    def status(self, duel: Duel[Any]) -> str:
-        mine, theirs = duel.position.mine, duel.position.theirs
-        return (
-            f"{player(duel.seat)} Turn:\nCurrent Scores - You: {mine}, Opponent: {theirs}\n"
-            f"Available Primes: {listed(available(duel))}"
-        )
-
-    def prompt(self, duel: Duel[Any]) -> str:
-        return "Select a prime number to multiply your score: "
-
-    def result(self, duel: Duel[Any]) -> str:
-        return f"Your new score is {duel.position.theirs}.\n"
-
-    def victory(self, duel: Duel[Any], winner: int) -> str:
-        rules: Any = duel.rules
-        made, target = int(duel.position.theirs), rules.target
-        if made == target:
-            return f"{player(winner)} has reached {target:,} and wins!"
-        return f"{made:,} exceeds {target:,}: {player(1 - winner)} loses. {player(winner)} wins!"
-
-
-class PrimeDuelSumWording(_ScoreWording):
-    rule = "-" * 50
-
-    def opening(self, duel: Duel[Any]) -> str:
-        return self.rule
-
-    def status(self, duel: Duel[Any]) -> str:
-        mine, theirs = duel.position.mine, duel.position.theirs
-        return (
-            f"{player(duel.seat)}'s Turn\nAvailable Numbers: {listed(available(duel))}\n"
-            f"Your Score: {mine}\nOpponent's Score: {theirs}"
-        )
-
-    def prompt(self, duel: Duel[Any]) -> str:
-        return "Select a number to add to your score:\n> "
-
-    def result(self, duel: Duel[Any]) -> str:
-        rules: Any = duel.rules
-        number = duel.moves[-1]
-        was_mine = duel.before().position.mine
-        theirs, mine = duel.position.mine, duel.position.theirs
-        prime = bool(rules.prime[duel.actions[-1]])
-        lines = []
-        if mine == was_mine:
-            lines += [
-                f"Adding {number} would exceed {rules.target}. Your score remains at {mine}.",
-                f"Number {number} is no longer available.",
-            ]
-        else:
-            lines += [
-                f"You selected {number}.",
-                f"{number} is a prime number!" if prime else f"{number} is not a prime number.",
-                f"Your score increases by {number} to {mine}.",
-            ]
-        if prime:
-            lines.append(f"Opponent's score decreases by {number} to {theirs}.")
-        elif mine != was_mine:
-            lines.append(f"Opponent's score remains at {theirs}.")
-        if len(available(duel)) == len(rules.numbers):
-            lines.append("All numbers have been used: the list starts again.")
-        return "\n".join([*lines, self.rule])
-
-    def reason(self, duel: Duel[Any], number: int) -> str:
-        return f"Number {number} has already been selected."
-
-    def refusal(self, duel: Duel[Any], number: int) -> str:
-        return f"Error: {super().refusal(duel, number)} Please choose another number."
-
-    def victory(self, duel: Duel[Any], winner: int) -> str:
-        rules: Any = duel.rules
-        if rules.target in scores_by_seat(duel):
-            return f"{player(winner)} has exactly {rules.target} points and wins!"
-        return f"No numbers are left. {player(winner)} has the higher score and wins!"

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
+from numduel_env.games.books import (
+    DividerDuelWording,
+    FactorChainWording,
+    PrimeDuelProductWording,
+    PrimeDuelSumWording,
+    PrimeRumbleWording,
+)
 from numduel_env.games.factor_chain import FactorChain
 from numduel_env.games.prime_duel_product import PrimeDuelProduct
 from numduel_env.games.prime_duel_sum import PrimeDuelSum
 from numduel_env.games.sieve import Sieve
 from numduel_env.outside import is_reference, load
 from numduel_env.rules import Rules
-from numduel_env.text import (
-    DividerDuelWording,
-    FactorChainWording,
-    PrimeDuelProductWording,
-    PrimeDuelSumWording,
-    PrimeRumbleWording,
-    Wording,
-)
+from numduel_env.text import Wording
 
 Params = dict[str, Any]
 """A game's parameters by name."""
@@ -33,9 +33,10 @@ Params = dict[str, Any]
 class GameSpec:
     """One game: ``rules(**params)`` makes its rules, ``params`` are the book's own sizes.
 
-    ``title`` is what the book calls the game; two books may share one. ``version`` counts changes of the rules or
-    observations that make older results incomparable. A game that stands in no table of ours is named as it was found,
-    ``module:attribute``; only games of the table have ids.
+    ``title`` is what the book calls the game; two books may share one, and then ``variant`` says which is meant, with
+    data of the rules in braces. ``version`` counts changes of the rules or observations that make older results
+    incomparable. A game that stands in no table of ours is named as it was found, ``module:attribute``; only games of
+    the table have ids.
     """
 
     name: str
@@ -44,6 +45,11 @@ class GameSpec:
     params: Params
     version: int = 0
     wording: Wording = field(default_factory=Wording)
+    variant: str = ""
+
+    def heading(self, rules: Rules[Any]) -> str:
+        """Return what stands over a picture or a report: the title, and the variant if there is one."""
+        return f"{self.title} ({self.variant.format_map(vars(rules))})" if self.variant else self.title
 
     @property
     def gymnasium_id(self) -> str:
@@ -107,8 +113,8 @@ _OUTSIDE: dict[str, GameSpec] = {}
 def find_game(name: str | GameSpec) -> GameSpec:
     """Return the game of that name, or raise a ``ValueError`` that shows the way.
 
-    A name of the table may have dashes or underscores. ``module:attribute`` is imported, and must be a ``GameSpec`` or
-    a subclass of ``Rules`` whose parameters have defaults.
+    A name of the table may have dashes, underscores or blanks. ``module:attribute`` is imported, and must be a
+    ``GameSpec`` or a subclass of ``Rules`` whose parameters have defaults.
     """
     if isinstance(name, GameSpec):
         return name
@@ -148,7 +154,7 @@ def _game_of(found: Any, name: str) -> GameSpec:
 
 
 def _game_of_the_table(name: str) -> GameSpec:
-    wanted = str(name).strip().lower().replace("_", "-")
+    wanted = re.sub("[_ ]", "-", str(name).strip().lower())
     if wanted in GAMES:
         return GAMES[wanted]
     namesakes = [spec.name for spec in GAMES.values() if spec.title.lower().replace(" ", "-") == wanted]
@@ -174,6 +180,7 @@ for _spec in (
         {"target": 1000, "primes_below": 30},
         0,
         PrimeDuelProductWording(),
+        "multiply to {target:,}",
     ),
     GameSpec(
         "prime-duel-sum",
@@ -182,6 +189,7 @@ for _spec in (
         {"lowest": 2, "highest": 10, "target": 50, "when_empty": "higher", "max_plies": 200},
         0,
         PrimeDuelSumWording(),
+        "add to {target:,}",
     ),
 ):
     add_game(_spec)

@@ -6,8 +6,9 @@ import pytest
 
 from numduel_env.duel import Duel
 from numduel_env.games import GAMES
+from numduel_env.games.books import scores_by_seat
 from numduel_env.games.prime_duel_sum import PoolAndScores
-from numduel_env.text import available, chosen, scores_by_seat
+from numduel_env.text import available, chosen
 from tests.support.rulebooks import (
     CHAIN_MOVES,
     CLAIMS,

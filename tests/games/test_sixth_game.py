@@ -58,7 +58,9 @@ def test_gymnasium_doors(spec):
 def test_people_can_read_and_see_it(spec):
     environment = numduel_env.env("subtraction", render_mode="ansi")
     environment.reset(options={"moves": [3]})
-    assert environment.render() == "Player 1 chose 3.\nAvailable Numbers: 1, 2, 3\n\nPlayer 2, it's your turn.\n"
+    assert environment.render() == (
+        "Player 1 chose 3.\n\nPlayer 2, it's your turn.\ncounters: 8\nAvailable Numbers: 1, 2, 3\n"
+    )
     for action in (2, 2):
         environment.step(action)
     environment.step(2)
