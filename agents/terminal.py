@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from numduel_env.agent import BadAnswer, Player, checked_answer, shortened
+from numduel_env.agent import BadAnswer, Player, checked_answer
 from numduel_env.duel import Duel
 from numduel_env.evaluation.grading import BLUNDER, KEPT, LOST, VERDICTS, GradedMove
+from numduel_env.outside import described
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.text import Wording, chosen, listed, player
@@ -128,7 +129,7 @@ class ShownPlayer:
             self.terminal.say("(no answer)")
             if isinstance(wrong, BadAnswer):
                 raise Forfeit(f"because it {wrong.reason}") from wrong
-            raise Forfeit(shortened(f"by an error, {type(wrong).__name__}: {wrong}")) from wrong
+            raise Forfeit(f"by an error, {described(wrong)}") from wrong
         self.terminal.say(str(numbers[action]))
         return int(action)
 
