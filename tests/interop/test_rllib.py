@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +38,7 @@ from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from numduel_env.observation import Observer
 from tests.support import ROOT
+from tests.support.processes import PATIENCE, running, wait_for
 from tests.support.programs import run_program
 from tests.support.variants import each_variant
 from train.rllib_ppo.algorithm import base_config, make_algorithm, network_tensors
@@ -50,9 +50,6 @@ from train.runs.record import Record
 
 # Ray warns of its own doings.
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
-
-PATIENCE = 240
-"""Seconds after which a run that does not come is given up."""
 
 
 def make_runner(runner_class, game, params, games=8, random_openings=0.5):
@@ -141,30 +138,6 @@ def test_the_agent_in_numpy_moves_as_the_module_does(game, params):
 
 def program(*arguments, name="rllib"):
     return [sys.executable, f"train/{name}.py", *map(str, arguments)]
-
-
-@contextlib.contextmanager
-def running(command, log, cwd=ROOT, **options):
-    """Run a command in a process that does not outlive the test; what it prints goes into the file ``log``."""
-    with (
-        open(log, "w") as file,
-        subprocess.Popen(command, cwd=cwd, stdout=file, stderr=subprocess.STDOUT, **options) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def wait_for(condition, process, log):
-    """Return what ``condition()`` returns as soon as that is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.05)
-    raise AssertionError(f"waited {PATIENCE} seconds in vain: {log.read_text()}")
 
 
 def rewrite(folder, change):
