@@ -64,14 +64,17 @@ class OneLineParser(argparse.ArgumentParser):
         for spec in specs:
             for name in spec.params:
                 users.setdefault(name, []).append(spec)
-        options = {action.dest for action in self._actions}
         for name, own in users.items():
-            if name in options:
-                self.error(f"{own[0].name} has a parameter {name}, which is an option of this program: rename it")
-            defaults = ", ".join(f"{spec.name}: {spec.params[name]}" for spec in own)
+            defaults = ", ".join(f"{spec.name}: {spec.params[name]}" for spec in own).replace("%", "%%")
             kind = type(own[0].params[name])
+            # An option of the program goes before a parameter of the same name.
+            own_flag = flag(name) if flag(name) not in self._option_string_actions else f"--game-{flag(name)[2:]}"
             parse = truth if kind is bool else kind
-            flags.add_argument(flag(name), type=parse, default=None, metavar="VALUE", help=defaults.replace("%", "%%"))
+            flags.add_argument(own_flag, dest=PARAMETER + name, type=parse, metavar="VALUE", help=defaults)
+
+
+PARAMETER = "parameter "
+"""Before the name of a parameter among the arguments that were parsed: no option has a space in its name."""
 
 
 def truth(text: str) -> bool:
@@ -101,8 +104,11 @@ def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Ch
     """
     try:
         spec = find_game(args.game)
-        parameters = {name for one in (spec, *GAMES.values()) for name in one.params}
-        given = {name: value for name, value in vars(args).items() if value is not None and name in parameters}
+        given = {
+            name.removeprefix(PARAMETER): value
+            for name, value in vars(args).items()
+            if name.startswith(PARAMETER) and value is not None
+        }
         for name in given:
             if name not in spec.params:
                 own = ", ".join(flag(own) for own in spec.params) or "none"

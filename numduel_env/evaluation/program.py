@@ -64,7 +64,8 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequ
         # What an agent prints is not mixed with the results.
         with progress_bar() as progress, redirect_stdout(sys.stderr):
             results = evaluate(
-                game,
+                # Not as keywords: a game of one's own may have a parameter of any name.
+                replace(game, params=game.params | params),
                 args.agents,
                 duels=args.duels,
                 openings=args.openings,
@@ -75,7 +76,6 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequ
                 move_seconds=args.move_seconds,
                 journal=journal,
                 progress=progress,
-                **params,
             )
     except ValueError as wrong:
         parser.error(str(wrong))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -25,7 +26,9 @@ BLOCKS = {
 def test_code_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = set(GAMES)
-    exec(compile(block, "page", "exec"), {"__name__": "page"})
+    module = types.ModuleType("page")  # whose classes can be pickled, as those of a script can
+    monkeypatch.setitem(sys.modules, "page", module)
+    exec(compile(block, "page", "exec"), vars(module))
     for added in set(GAMES) - names:
         forget(GAMES[added])
 

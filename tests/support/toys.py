@@ -81,3 +81,17 @@ class Heaps(NamedTuple):
 
 
 TWO_HEAPS = GameSpec("two-heaps", "Two Heaps", TwoHeaps, {"first": 2, "second": 2})
+
+
+class Misshapen(TwoHeaps):
+    """Breaks the contract: its mask has numbers, not bools."""
+
+    def legal(self, position: Heaps) -> Any:
+        return super().legal(position).astype(int)
+
+
+class Seeded(TwoHeaps):
+    """Has a parameter that programs have, too."""
+
+    def __init__(self, seed: int = 3) -> None:
+        super().__init__(seed)
