@@ -37,6 +37,7 @@ from numduel_env.evaluation.exploitability import random_positions
 from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from numduel_env.observation import Observer
+from tests.interop.examples import run_readme_lines
 from tests.support import ROOT
 from tests.support.processes import PATIENCE, running, wait_for
 from tests.support.programs import run_program
@@ -470,9 +471,10 @@ def test_the_cluster_file_is_as_ray_wants_it():
     assert text.count("FILL IN") == 5  # four lines, and the one that announces them
 
 
-def test_the_documented_setup_builds():
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text(), re.S)
+def test_the_documented_setups_build():
+    (code,) = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text(), re.S)
     documented: dict = {}
     exec(code, documented)
-    runner = MultiAgentEnvRunner(config=documented["config"])
-    assert runner.sample(num_episodes=1)[0].is_done
+    for names in (documented, run_readme_lines("Ray RLlib")):
+        runner = MultiAgentEnvRunner(config=names["config"])
+        assert runner.sample(num_episodes=1)[0].is_done
