@@ -2,7 +2,8 @@
 
 A file is what ``np.savez`` writes: one array more than was stored says for which key, version and format, and the
 archive's comment is a BLAKE2b digest of every byte before it. A file that is not exactly what was asked for counts as
-missing, and nothing is ever unpickled. A folder that cannot be used is no error: callers must be able to do without.
+missing, and nothing is ever unpickled. Nor is a file trusted that others may write, as ssh trusts no such key; then a
+line is logged. A folder that cannot be used is no error: callers must be able to do without.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import logging
 import math
 import os
+import stat
 import tempfile
+import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +35,9 @@ HEXADECIMAL = 2 * DIGEST_SIZE
 
 OVERHEAD = 1024
 """Bytes of an archive, at most, beside each array: its headers, its entry in the directory and its share of the end."""
+
+OLD = 86_400
+"""Seconds after which an unfinished file has been left over by a process that was killed."""
 
 KINDS = "biuf"
 """The kinds of arrays that are stored: booleans, integers, floats; all plain bytes."""
@@ -59,6 +66,11 @@ def file_name(key: str) -> str:
     return f"{key}.npz"
 
 
+def complain(key: str, why: str) -> None:
+    """Log that a file is not used, and why."""
+    logging.getLogger("numduel_env").warning("The cached table %s is made anew: %s.", file_name(key), why)
+
+
 def load(key: str, version: int, expected: Mapping[str, Kind]) -> dict[str, NDArray[Any]] | None:
     """Return the arrays stored under ``key`` by the same ``version``, or None.
 
@@ -71,6 +83,9 @@ def load(key: str, version: int, expected: Mapping[str, Kind]) -> dict[str, NDAr
     }
     # Reading a file that others wrote can raise nearly anything, and whatever it is, the file is not ours.
     with contextlib.suppress(Exception):
+        if (why := _distrust(folder() / name)) is not None:
+            complain(key, why)
+            return None
         content = _read(folder() / name, sum(OVERHEAD + _size(kind) for kind in kinds.values()))
         if content is not None:
             arrays = _unpack(content, kinds)
@@ -86,6 +101,7 @@ def store(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> None:
     with contextlib.suppress(OSError, RuntimeError):
         place = folder()
         place.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(place, key)
         # Every writer has a temporary file of its own, so two at once replace each other's equal work.
         handle, temporary = tempfile.mkstemp(prefix=f"{key}-", suffix=".part", dir=place)
         try:
@@ -96,6 +112,28 @@ def store(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+
+def _distrust(path: Path) -> str | None:
+    """Return why a file may hold what others have written; None if it may not, or where there are no such users."""
+    if not path.is_file() or not hasattr(os, "getuid"):
+        return None
+    for place in (path, path.parent):
+        status = place.stat()
+        if status.st_uid not in (0, os.getuid()):
+            return f"{place} belongs to somebody else"
+        # In a folder such as /tmp, with the sticky bit, nobody can replace the files of another.
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
+            return f"others may write to {place}"
+    return None
+
+
+def _remove_leftovers(place: Path, key: str) -> None:
+    """Remove what earlier writers of this key left behind when they were killed."""
+    for leftover in place.glob(f"{key}-*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > OLD:
+                leftover.unlink()
 
 
 def _stamp(key: str, version: int) -> NDArray[np.uint8]:

@@ -389,3 +389,88 @@ def test_two_processes_that_solve_at_once_do_no_harm(folder):
     # A pipe is no terminal: nothing is said on stderr.
     assert outputs == [(expected, ""), (expected, "")]
     assert [file.suffix for file in folder.iterdir()] == [".npz"]
+
+
+posix_only = pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no such users")
+
+
+@posix_only
+@pytest.mark.parametrize(("what", "mode"), [("file", 0o666), ("file", 0o620), ("folder", 0o777), ("folder", 0o770)])
+def test_what_others_may_write_is_not_trusted(what, mode, folder, caplog):
+    file = stored_file()
+    (file if what == "file" else folder).chmod(mode)
+    assert cache.load("game", 1, KINDS) is None
+    (record,) = caplog.records
+    assert "others may write to" in record.getMessage() and "\n" not in record.getMessage()
+    (file if what == "file" else folder).chmod(0o700)
+    assert cache.load("game", 1, KINDS) is not None
+
+
+@posix_only
+def test_a_folder_like_tmp_is_trusted_with_files_of_ours(folder):
+    stored_file()
+    folder.chmod(0o1777)
+    assert cache.load("game", 1, KINDS) is not None
+
+
+@posix_only
+def test_the_file_of_somebody_else_is_not_trusted(monkeypatch, caplog):
+    stored_file()
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    if cache.folder().stat().st_uid == 0:
+        assert cache.load("game", 1, KINDS) is not None  # root's files are as good as our own
+        return
+    assert cache.load("game", 1, KINDS) is None
+    assert "belongs to somebody else" in caplog.text
+
+
+def tampered(highest, change):
+    """Put a table with a right digest but other values into the cache, and return the true nimber of the start."""
+    rules = Sieve(2, highest)
+    right = SieveSolver(rules).nimber(rules.initial())
+    (file,) = cache.folder().glob("sieve-*.npz")
+    with np.load(file) as archive:
+        arrays = {name: archive[name].copy() for name in archive.files}
+    change(arrays["nimbers"])
+    stamp = arrays.pop(cache.STAMP).tobytes().decode()
+    key, version = file.name.removesuffix(".npz"), int(stamp.rpartition(" ")[2])
+    cache.store(key, version, arrays)
+    return rules, right
+
+
+def first_is_lost(nimbers):
+    nimbers[-1, -2] = 0  # the full pool: the last row, and the last column before that of illegal moves
+
+
+def all_zero(nimbers):
+    nimbers[...] = 0
+
+
+def noise(nimbers):
+    nimbers[::3] ^= 1
+
+
+def impossible(nimbers):
+    nimbers[...] = 63
+
+
+@pytest.mark.parametrize("change", [first_is_lost, all_zero, noise, impossible])
+def test_a_table_that_lies_is_noticed_and_made_anew(change, caplog):
+    rules, right = tampered(50, change)
+    assert SieveSolver(rules).nimber(rules.initial()) == right
+    (record,) = caplog.records
+    assert "is made anew: its values contradict each other" in record.getMessage()
+    caplog.clear()
+    assert SieveSolver(rules).nimber(rules.initial()) == right
+    assert not caplog.records
+
+
+def test_leftovers_of_killed_writers_go(folder):
+    stored_file()
+    old, young, other = (folder / name for name in ("game-abc.part", "game-def.part", "other-abc.part"))
+    for file in (old, young, other):
+        file.write_bytes(b"half")
+    for file in (old, other):
+        os.utime(file, (0, 0))
+    cache.store("game", 1, ARRAYS)
+    assert not old.exists() and young.exists() and other.exists()

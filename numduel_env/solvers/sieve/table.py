@@ -16,17 +16,24 @@ from numduel_env.solvers.sieve.fibres import Nimbers
 from numduel_env.solvers.sieve.plan import Plan
 from numduel_env.solvers.solver import TooLargeToSolve
 
-VERSION = 1
+VERSION = 2
 """To be raised with every change of what the cached tables mean."""
 
 CACHED_FROM = 1_000_000
 """Bytes; smaller tables are computed in the time it takes to read them."""
+
+CHECKED_ROWS = 150
+"""Rows of a table from the cache that are computed anew and compared: a digest proves nothing against intent."""
 
 NO_MOVE = 128
 """The entry of the column for illegal moves: neither it nor its Nim sum with a nimber is a nimber."""
 
 NO_NIMBER = np.uint64(0)
 ONE = np.uint64(1)
+
+AS_SET = np.full(256, NO_NIMBER)
+"""Each nimber as a set that holds it alone, a bit mask; what is no nimber adds nothing to a set."""
+AS_SET[:WORD] = ONE << np.arange(WORD, dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -50,24 +57,22 @@ class Component:
     def __init__(self, plan: Plan, key: str, advanced: Callable[[int], object]) -> None:
         self.plan = plan
         self._core = DownSets(plan.core_sets)
+        self._levels = np.searchsorted(np.bitwise_count(self._core.masks), np.arange(len(plan.core) + 2)).tolist()
         strides = np.cumprod([1, *(fibres.multisets for fibres in plan.fibres)])
         self._fibres = list(zip(plan.fibres, strides[:-1].tolist()))
         self._next_row, self._detached = self._rows_after_core_moves()
-        shapes: dict[str, cache.Kind] = {
-            "next_column": (np.int32, (len(plan.core), plan.columns)),
-            "nimbers": (np.uint8, (plan.rows, plan.columns)),
-        }
+        self._next_column = self._columns_after_core_moves()
         cached = plan.bytes >= CACHED_FROM
-        tables = cache.load(key, VERSION, shapes) if cached else None
-        # The places are looked at once more, as one beyond the table would be an error much later.
-        if tables and tables["next_column"].min() >= 0 and tables["next_column"].max() < plan.columns:
-            self._next_column, self._table = tables["next_column"], tables["nimbers"]
+        tables = cache.load(key, VERSION, {"nimbers": (np.uint8, (plan.rows, plan.columns))}) if cached else None
+        if tables and self._looks_right(tables["nimbers"]):
+            table = tables["nimbers"]
         else:
-            self._next_column = self._columns_after_core_moves()
-            self._table = self._solve(advanced)
+            if tables:
+                cache.complain(key, "its values contradict each other")
+            table = self._solve(advanced)
             if cached:
-                cache.store(key, VERSION, {"next_column": self._next_column, "nimbers": self._table})
-        self._flat = self._table.reshape(-1)
+                cache.store(key, VERSION, {"nimbers": table})
+        self._flat = table.reshape(-1)
 
     def _rows_after_core_moves(self) -> tuple[Indices, Nimbers]:
         """Return ``[core numbers, rows]``: the row after each core move, and the nimber it detaches."""
@@ -97,30 +102,41 @@ class Component:
         A row and a column may contradict each other (a multiple is left without its factor); their entry is filled
         like all others and never read.
         """
-        rows, last = self.plan.rows, self.plan.columns - 1
-        table = np.full((rows, last + 1), NO_MOVE, np.uint8)
-        # A set of nimbers is a bit mask, too; what is no nimber adds nothing to it.
-        as_set = np.full(256, NO_NIMBER)
-        as_set[:WORD] = ONE << np.arange(WORD, dtype=np.uint64)
-        levels = np.searchsorted(np.bitwise_count(self._core.masks), np.arange(len(self.plan.core) + 2)).tolist()
-        for row in range(rows):
-            reached = np.zeros(last, np.uint64)
-            for after, detached in self._own_moves(row):
-                reached |= as_set[table[after, :last] ^ np.uint8(detached)]
-            leaves_row = self._next_row[:, row] != row
-            for number in np.flatnonzero(leaves_row):
-                options = as_set[table[self._next_row[number, row]] ^ self._detached[number, row]]
-                reached |= options.take(self._next_column[number, :last])
-            # The core moves that take nothing from the fibres stay in the row, and lead to smaller down-sets of it.
-            next_column = self._next_column[~leaves_row]
-            done = np.zeros(last + 1, np.uint64)
-            for start, stop in pairwise(levels):
-                options = done.take(next_column[:, start:stop])
-                reached[start:stop] |= np.bitwise_or.reduce(options, axis=0, initial=NO_NIMBER)
-                table[row, start:stop] = _mex(reached[start:stop])
-                done[start:stop] = as_set[table[row, start:stop]]
+        table = np.full((self.plan.rows, self.plan.columns), NO_MOVE, np.uint8)
+        for row in range(self.plan.rows):
+            table[row] = self._solved_row(table, row)
             advanced(row + 1)
         return table
+
+    def _solved_row(self, table: Nimbers, row: int) -> Nimbers:
+        """Return the nimbers of one row; all moves that leave it lead to earlier rows of the table."""
+        last = self.plan.columns - 1
+        reached = np.zeros(last, np.uint64)
+        for after, detached in self._own_moves(row):
+            reached |= AS_SET[table[after, :last] ^ np.uint8(detached)]
+        leaves_row = self._next_row[:, row] != row
+        for number in np.flatnonzero(leaves_row):
+            options = AS_SET[table[self._next_row[number, row]] ^ self._detached[number, row]]
+            reached |= options.take(self._next_column[number, :last])
+        # The core moves that take nothing from the fibres stay in the row, and lead to smaller down-sets of it.
+        next_column = self._next_column[~leaves_row]
+        nimbers, done = np.full(last + 1, NO_MOVE, np.uint8), np.zeros(last + 1, np.uint64)
+        for start, stop in pairwise(self._levels):
+            options = done.take(next_column[:, start:stop])
+            reached[start:stop] |= np.bitwise_or.reduce(options, axis=0, initial=NO_NIMBER)
+            nimbers[start:stop] = _mex(reached[start:stop])
+            done[start:stop] = AS_SET[nimbers[start:stop]]
+        return nimbers
+
+    def _looks_right(self, table: Nimbers) -> bool:
+        """Return whether a table obeys the recurrence in a sample of its rows, the first position's among them."""
+        rows = self.plan.rows
+        generator = np.random.default_rng()
+        sample = {0, rows - 1, *generator.integers(0, rows, min(CHECKED_ROWS, rows)).tolist()}
+        try:
+            return all(np.array_equal(self._solved_row(table, row), table[row]) for row in sample)
+        except TooLargeToSolve:  # nimbers that cannot be
+            return False
 
     def _own_moves(self, row: int) -> set[tuple[int, int]]:
         """Return the different moves within fibres: the row after each, and the nimber it detaches."""
