@@ -7,7 +7,7 @@ Where each agent lives, by the name that it has on every command line, as ``oppo
 - ``ppo``, ``rllib``: ``learned.py``, with the networks in ``networks.py``, their files in ``cards.py`` and
   ``checkpoint.py``, and in ``reference/`` the trained agents that come with the project
 - ``openspiel``: ``openspiel.py``
-- ``human``: ``terminal.py``, in ``play.py`` only
+- ``human``: ``table.py``, in ``play.py`` only
 
 Importing this package makes the names known; what they need is imported when they are used.
 """

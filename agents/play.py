@@ -11,18 +11,10 @@ from typing import Any
 import numpy as np
 
 from agents import agent_names, make_agent
+from agents.advice import analysis
 from agents.scorecard import Scorecard
-from agents.terminal import (
-    DIM,
-    Contender,
-    Human,
-    InputEnded,
-    ShownPlayer,
-    Terminal,
-    analysis,
-    play_duel,
-    whole,
-)
+from agents.table import COMMANDS, Human, Quit, Seated, ShownPlayer, Table, play_duel
+from agents.terminal import DIM, InputEnded, Terminal, whole
 from numduel_env.agent import Agent, as_player
 from numduel_env.cli import OneLineParser, chosen_game, run_program
 from numduel_env.evaluation.grading import graded_moves
@@ -30,9 +22,10 @@ from numduel_env.games import GAMES
 from numduel_env.rules import Rules
 from numduel_env.solvers import TooLargeToSolve, solver_for
 
-EPILOG = """Example: python agents/play.py --game prime-rumble --first human --second solver --hint
-(exit codes: 0 when everything was played, 1 when the input ended before or the game is too large to solve,
-2 for a wrong command line, 130 after Ctrl-C)."""
+EPILOG = f"""A person enters numbers, or {", ".join(COMMANDS)}.
+Example: python agents/play.py --game prime-rumble --first human --second solver --hint
+(exit codes: 0 when everything was played or a person quit, 1 when the input ended before or the game is too large
+to solve, 2 for a wrong command line, 130 after Ctrl-C)."""
 
 
 def at_least(least: int, text: str) -> int:
@@ -84,26 +77,31 @@ def named_agents(parser: OneLineParser, args: argparse.Namespace, rules: Rules[A
 
 def run(parser: OneLineParser, args: argparse.Namespace, terminal: Terminal) -> None:
     """Play what the command line asks for."""
-    spec, _, rules = chosen_game(parser, args)
+    game, _, rules = chosen_game(parser, args)
     agents = named_agents(parser, args, rules)
     solver = solver_for(rules) if args.hint or args.analyse else None
-    human = Human(terminal, spec.wording, args.max_invalid, solver if args.hint else None)
-    players = [human if agent is None else ShownPlayer(as_player(agent), terminal, spec.wording) for agent in agents]
     seed = secrets.randbits(32) if args.seed is None else args.seed
     *generators, coin = (np.random.default_rng([seed, stream]) for stream in range(3))
     names = [args.first, args.second]
     if args.first == args.second:
         names = [f"{args.first} (first)", f"{args.second} (second)"]
-    contenders = [Contender(player, generator) for player, generator in zip(players, generators)]
+    if None in agents and terminal.typed:
+        terminal.say(f"At every prompt: a number, or {', '.join(COMMANDS)}.", DIM)
     opener = int(coin.integers(2)) if args.toss else 0
     if args.toss:
         terminal.say(f"The toss: {names[opener]} opens.\n")
     several = args.best_of or args.rounds
     card = Scorecard(names, several or 1, args.best_of is not None, opener)
     while not card.decided:
-        terminal.say(card.announcement() if several else "")
         seating = card.seating()
-        played = play_duel(rules, spec.wording, [contenders[place] for place in seating], terminal)
+        table = Table(terminal, game, [names[place] if agents[place] else None for place in seating])
+        terminal.say(card.announcement() if several else table.introduction())
+        human = Human(table, args.max_invalid, solver if args.hint else None)
+        seats = []
+        for place in seating:
+            agent = agents[place]
+            seats.append(Seated(ShownPlayer(as_player(agent), table) if agent else human, generators[place]))
+        played = play_duel(rules, table, seats)
         if args.analyse:
             moves = graded_moves(played.duel, solver, forfeited=played.forfeited)
             terminal.say("\n" + analysis(moves), DIM)
@@ -119,6 +117,8 @@ def main() -> int:
     except TooLargeToSolve as too_large:
         print(f"{parser.prog}: {too_large}", file=sys.stderr)
         return 1
+    except Quit:
+        print("Goodbye: the game is left unfinished.")
     except InputEnded:
         print("\nThe input has ended: the game is left unfinished.")
         return 1

@@ -143,6 +143,10 @@ class Wording:
         """Return the line under a picture: what its tiles do not show."""
         return f"Played: {', '.join(recent(duel, 16))}" if duel.actions else ""
 
+    def board(self, duel: Duel[Any]) -> str:
+        """Return an unfinished game as it stands, for the player to move."""
+        return self.screen(duel).rstrip("\n")
+
     def screen(self, duel: Duel[Any]) -> str:
         """Return the whole display between two plies."""
         shown = self.result(duel) if duel.actions else self.opening(duel)

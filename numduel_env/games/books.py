@@ -140,7 +140,10 @@ def scores_by_seat(duel: Duel[Any]) -> list[int]:
 
 
 class ScoreWording(Wording):
-    """What the two games of the book title Prime Duel share."""
+    """What the two games called Prime Duel share."""
+
+    def board(self, duel: Duel[Any]) -> str:
+        return self.status(duel)
 
     def scores(self, duel: Duel[Any], names: Sequence[str]) -> str:
         return ", ".join(f"{name}: {score:,}" for name, score in zip(names, scores_by_seat(duel)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -9,11 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+import types
+from collections.abc import Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from agents.terminal import discard_typed
 from numduel_env.games import GAMES, GameSpec, add_game
 from tests.support import ROOT
 from tests.support.agents import Scripted
@@ -82,9 +86,9 @@ def piped(command: str, text: str | bytes, **environment: str) -> subprocess.Com
 
 
 @contextmanager
-def process(command: str, **streams: object):
+def process(command: str, program: Sequence[str] = PROGRAM, **streams: object):
     """Start the program in a process of its own, which does not outlive the test."""
-    with subprocess.Popen([*PROGRAM, *command.split()], cwd=ROOT, **streams) as started:
+    with subprocess.Popen([*program, *command.split()], cwd=ROOT, **streams) as started:
         try:
             yield started
         finally:
@@ -204,10 +208,152 @@ def test_the_nth_invalid_entry_in_a_row_loses() -> None:
 def test_a_person_against_an_agent_sees_its_moves_as_if_typed() -> None:
     _, text = play("--game divider-duel --first solver --second human", 2)
     assert text.startswith(
+        "You are Player 2, solver is Player 1.\n\n"
         "Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n\nPlayer 1, it's your turn.\n"
         "Enter the number you wish to remove: 4\n\nYou removed 4.\n"
     )
     assert "Enter the number you wish to remove: 2\n" in text
+
+
+def test_a_wrong_number_in_a_large_game_does_not_list_the_numbers() -> None:
+    _, text = play("--game prime-rumble --highest 400 --second human", 401)
+    assert "pool: 401\n401 is not one of the numbers 2 to 400.\nEnter a number" in text
+    _, text = play("--game divider-duel", "x" * 500)
+    assert f"\n'{'x' * 58}… is not a whole number.\n" in text
+
+
+# Commands
+
+
+def after_prompt(text: str, prompt: str, entry: str) -> str:
+    """Return what follows the first ``entry`` behind a prompt."""
+    return text.split(f"{prompt}{entry}\n", 1)[1]
+
+
+REMOVE = "Enter the number you wish to remove: "
+
+
+def test_help_lists_the_commands() -> None:
+    _, text = play("--game divider-duel --second human", "help")
+    answer = after_prompt(text, REMOVE, "help")
+    assert answer.endswith(REMOVE + LEFT_UNFINISHED)
+    for command in ("help", "rules", "board", "undo", "quit"):
+        assert re.search(rf"^  {command} +\w", answer, re.MULTILINE)
+
+
+@pytest.mark.parametrize("book", GAMES)
+def test_rules_are_those_of_this_game_in_lines_that_fit(book, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    spec = GAMES[book]
+    _, text = play(f"--game {book} --second human", "Rules")
+    rules = spec.make_rules()
+    assert f"{spec.heading(rules)}\n\n" in text
+    assert " ".join(spec.wording.rules(rules).split()) in " ".join(text.split())
+    explained = text.split("Rules\n")[1].split(spec.wording.prompt(after(book, ())))[0]
+    assert max(map(len, explained.splitlines())) <= 60
+
+
+def test_the_board_shows_the_game_as_it_stands() -> None:
+    _, text = play("--game prime-rumble --highest 9 --second human", 2, "board")
+    assert after_prompt(text, "pool: ", "board") == (
+        "Numbers removed: 2, 4, 6, 8\nUpdated Pool:\n3, 5, 7, 9\n\nPlayer 2's Turn:\n"
+        "Enter a number from the pool: " + LEFT_UNFINISHED
+    )
+    _, text = play("--game prime-duel-product --second human", 2, "board")
+    assert after_prompt(text, "score: ", "board").startswith(
+        "Player 2 Turn:\nCurrent Scores - You: 1, Opponent: 2\nAvailable Primes: 2, 3"
+    )
+
+
+def test_undo_takes_back_one_ply_between_two_people() -> None:
+    _, text = play("--game divider-duel --second human", 5, 3, "undo", "undo", "undo", 4)
+    once = after_prompt(text, REMOVE, "undo")
+    assert once.startswith("You removed 5.\n") and "\nPlayer 2, it's your turn.\n" in once
+    twice = after_prompt(once, REMOVE, "undo")
+    assert twice.startswith("Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n\nPlayer 1, it's your turn.\n")
+    thrice = after_prompt(twice, REMOVE, "undo")
+    assert thrice.startswith(f"There is no move to take back.\n{REMOVE}4\n\nYou removed 4.\n")
+
+
+LOWEST = "tests.support.agents:Lowest"
+
+
+def test_undo_takes_back_the_answer_too() -> None:
+    _, text = play(f"--game divider-duel --second {LOWEST}", 9, 3, "undo", "undo", "undo", 5)
+    # 9, answered by 2; 3, answered by 5; that leaves 7.
+    once = after_prompt(text, REMOVE, "undo")
+    assert once.startswith("You removed 2.\n") and "List: [3, 5, 7]\n\nPlayer 1, it's your turn.\n" in once
+    twice = after_prompt(once, REMOVE, "undo")
+    assert twice.startswith("Shared List: [2, 3, 4, 5, 6, 7, 8, 9]\n")
+    thrice = after_prompt(twice, REMOVE, "undo")
+    assert thrice.startswith(f"There is no move to take back.\n{REMOVE}5\n\nYou removed 5.\n")
+
+
+def test_undo_leaves_an_agent_its_opening() -> None:
+    _, text = play(f"--game divider-duel --first {LOWEST} --second human", "undo", 9, "undo", 3)
+    refused = after_prompt(text, REMOVE, "undo")
+    assert refused.startswith(f"There is no move to take back.\n{REMOVE}9\n")
+    undone = after_prompt(refused, REMOVE, "undo")
+    assert undone.startswith("You removed 2.\n") and "Player 2, it's your turn.\n" in undone
+
+
+def test_an_undone_game_ends_and_is_analysed_as_it_was_played() -> None:
+    code, text = play("--game divider-duel --second human --analyse", 5, "undo", 4, 5, "undo", 3, 2, 5, 7)
+    assert code == 0
+    moves = re.findall(r"^ *\d\. Player \d: (\d)", text.split("Analysis:")[1], re.MULTILINE)
+    assert moves == ["4", "3", "2", "5", "7"]
+
+
+def test_commands_are_no_invalid_entries() -> None:
+    code, text = play("--game divider-duel --second human --max-invalid 2", 1, "help", "undo", "board", "rules", 1)
+    assert code == 0
+    assert text.endswith("Player 1 loses by 2 invalid entries in a row. Player 2 wins!\n")
+
+
+@pytest.mark.parametrize("command", ["--second human", "--second random", "--rounds 3 --first solver --second human"])
+def test_quit_leaves(command) -> None:
+    code, text = play(f"--game prime-duel-sum {command}", "QUIT", 2, 3)
+    assert code == 0
+    assert text.endswith("> QUIT\nGoodbye: the game is left unfinished.\n")
+
+
+# Who is who
+
+
+@pytest.mark.parametrize(("book", "start"), [("prime-duel-sum", 0), ("prime-duel-product", 1)])
+def test_scores_have_names_against_an_agent(book, start) -> None:
+    _, text = play(f"--game {book} --second {LOWEST}", 7)
+    assert text.startswith(f"You are Player 1, {LOWEST} is Player 2.\n\n")
+    assert f"You (Player 1): {start}, {LOWEST} (Player 2): {start}\n" in text
+    assert f"You (Player 1): 7, {LOWEST} (Player 2): {start}\n" in text
+    _, text = play(f"--game {book} --first {LOWEST} --second human")
+    assert text.startswith(f"You are Player 2, {LOWEST} is Player 1.\n\n")
+    assert f"{LOWEST} (Player 1): 2, You (Player 2): {start}\n" in text
+
+
+def test_names_follow_the_seats_of_a_match() -> None:
+    _, text = play(f"--game prime-duel-product --second {LOWEST} --max-invalid 1 --rounds 2", 0)
+    assert f"Game 2 of 2: {LOWEST} is Player 1, human is Player 2.\n" in text
+    assert f"{LOWEST} (Player 1): 2, You (Player 2): 1\n" in text
+
+
+@pytest.mark.parametrize("command", ["--second human", f"--first random --second {LOWEST}"])
+def test_nobody_is_you_where_that_could_be_either_or_none(command) -> None:
+    _, text = play(f"--game prime-duel-product {command}", 2, 2)
+    assert "You are" not in text and "You (" not in text
+
+
+# A game of one's own
+
+
+def test_a_game_of_ones_own_is_played_without_a_word_about_it() -> None:
+    code, text = play("--game tests.support.toys:TwoHeaps --second human", "rules", 13, "board", "undo", 23, 99, "quit")
+    assert code == 0
+    assert "Two Heaps\n\nNim with two heaps: number 23 takes 3 counters" in text
+    first = "Player 1, it's your turn.\nleft: 3, 4\nAvailable Numbers: 11, 12, 13, 21, 22, 23, 24\n"
+    assert text.count(first) == 2
+    assert text.count("Player 2, it's your turn.\nleft: 0, 4\nAvailable Numbers: 21, 22, 23, 24\n") == 2
+    assert "99 is not one of the numbers 11, 12, 13, 14, 21, 22, 23, 24.\n" in text
 
 
 # Matches
@@ -435,7 +581,8 @@ def test_a_sixth_game_is_played_without_a_word_about_it() -> None:
         code, text = play("--game made_up_heap --heap 5 --second solver --hint --analyse", 7, 1, 1)
         assert code == 0
         assert text.startswith(
-            "Available Numbers: 1, 2, 3\n\nPlayer 1, it's your turn.\nHint: winning moves: 1.\n"
+            "You are Player 1, solver is Player 2.\n\n"
+            "Player 1, it's your turn.\ncounters: 5\nAvailable Numbers: 1, 2, 3\nHint: winning moves: 1.\n"
             "Choose a number: 7\n7 is not one of the numbers 1, 2, 3.\nChoose a number: 1\n"
         )
         assert "Player 1: 1 kept\n" in text
@@ -477,10 +624,10 @@ class OnATerminal:
         self.program, self._terminal = program, terminal
         self.shown = ""
 
-    def wait_for(self, text: str) -> None:
-        """Read on until ``text`` is shown."""
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Read on until ``text`` has been shown so many ``times``."""
         deadline = time.monotonic() + 30
-        while text not in self.shown:
+        while self.shown.count(text) < times:
             assert time.monotonic() < deadline and self._read(), self.shown
 
     def type(self, text: str) -> None:
@@ -503,17 +650,16 @@ class OnATerminal:
 
 
 @contextmanager
-def on_a_terminal(command: str, **environment: str):
+def on_a_terminal(command: str, program: Sequence[str] = PROGRAM, **environment: str):
     """Start the program on a terminal of its own; neither outlives the test."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     try:
-        with process(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env={**inherited, "TERM": "xterm", **environment}
-        ) as program:
+        environment = {**inherited, "TERM": "xterm", **environment}
+        with process(command, program, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as started:
             os.close(theirs)
-            yield OnATerminal(program, ours)
+            yield OnATerminal(started, ours)
     finally:
         os.close(ours)
 
@@ -521,7 +667,11 @@ def on_a_terminal(command: str, **environment: str):
 def test_control_c_leaves_politely() -> None:
     with on_a_terminal("--game divider-duel") as terminal:
         terminal.wait_for("remove: ")
-        terminal.program.send_signal(signal.SIGINT)
+        while terminal.program.poll() is None:
+            # A line editor that has shown its prompt, and not begun to wait, sees a signal together with the next one.
+            terminal.program.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                terminal.program.wait(1)
         assert terminal.end() == 130
     assert terminal.shown.endswith("remove: \nGoodbye: the game is left unfinished.\n")
 
@@ -532,6 +682,90 @@ def test_control_d_leaves_politely() -> None:
         terminal.type("\x04")
         assert terminal.end() == 1
     assert terminal.shown.endswith(LEFT_UNFINISHED)
+
+
+def test_a_line_can_be_edited() -> None:
+    pytest.importorskip("readline")
+    with on_a_terminal("--game prime-rumble --second human") as terminal:
+        terminal.wait_for("pool: ")
+        terminal.type("3\x011\n")  # control-A goes to the start of the line
+        terminal.wait_for("Numbers removed: 13, 26, 39\n")
+        terminal.wait_for("Player 2's Turn:\nEnter a number from the pool: ")
+        terminal.type("\x1b[A\x7f7\n")  # the arrow brings the last entry back
+        terminal.wait_for("Numbers removed: 17, 34\n")
+        terminal.wait_for("Player 1's Turn:\nEnter a number from the pool: ", times=2)
+        terminal.type("\x04")
+        assert terminal.end() == 1
+
+
+class Waiting:
+    """Plays the smallest legal number as soon as there is a file named by $NUMDUEL_TEST_GO."""
+
+    def __init__(self, rules):
+        pass
+
+    def choose(self, position, legal, generator):
+        while not os.path.exists(os.environ["NUMDUEL_TEST_GO"]):
+            time.sleep(0.01)
+        return legal.argmax(-1)
+
+
+def test_what_is_typed_while_the_opponent_thinks_is_never_played(tmp_path) -> None:
+    go = tmp_path / "go"
+    command = f"--game divider-duel --second {__name__}:Waiting"
+    with on_a_terminal(command, NUMDUEL_TEST_GO=str(go)) as terminal:
+        terminal.wait_for("Player 1, it's your turn.\nEnter the number you wish to remove: ")
+        terminal.type("9\n")
+        terminal.wait_for("Player 2, it's your turn.\nEnter the number you wish to remove: ")
+        terminal.type("3\n5\n")
+        terminal.wait_for("remove: 3\n5\n")  # as the terminal echoes it
+        go.touch()
+        terminal.wait_for("Player 1, it's your turn.\nEnter the number you wish to remove: ", times=2)
+        terminal.type("7\n")
+        terminal.wait_for("You removed 7.\n")
+        terminal.wait_for("Player 1, it's your turn.\nEnter the number you wish to remove: ", times=3)
+        terminal.type("quit\n")
+        assert terminal.end() == 0
+    # 3 is what the agent played after 2.
+    assert re.findall(r"You removed (\d)", terminal.shown) == ["9", "2", "7", "3"]
+
+
+def test_people_can_paste_a_whole_game() -> None:
+    with on_a_terminal("--game divider-duel --second human") as terminal:
+        terminal.wait_for("remove: ")
+        terminal.type("".join(f"{number}\n" for number, _, _ in DIVIDER_DUEL))
+        assert terminal.end() == 0
+    assert "Player 2 wins the game!" in terminal.shown
+
+
+WITHOUT_POSIX = """
+import runpy, sys
+sys.modules["termios"] = sys.modules["readline"] = None
+sys.argv = ["agents/play.py", *sys.argv[1:]]
+runpy.run_path("agents/play.py", run_name="__main__")
+"""
+
+
+def test_a_terminal_without_line_editor_and_input_queue() -> None:
+    program = [sys.executable, "-c", WITHOUT_POSIX]
+    with on_a_terminal(f"--game divider-duel --second {LOWEST}", program=program) as terminal:
+        terminal.wait_for("remove: ")
+        terminal.type("rules\n")
+        terminal.wait_for("There are no draws.")
+        terminal.type("9\n")
+        terminal.wait_for("You removed 2.")
+        terminal.type("quit\n")
+        assert terminal.end() == 0
+    assert terminal.shown.endswith("Goodbye: the game is left unfinished.\n")
+
+
+def test_on_windows_the_input_queue_is_emptied_key_by_key(monkeypatch) -> None:
+    keys = list("2\r3\r")
+    console = types.SimpleNamespace(kbhit=lambda: bool(keys), getwch=lambda: keys.pop(0))
+    monkeypatch.setitem(sys.modules, "termios", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", console)
+    discard_typed()
+    assert keys == []
 
 
 def whole_game_on_a_terminal(**environment: str) -> str:
