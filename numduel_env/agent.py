@@ -19,8 +19,8 @@ from numduel_env.outside import described, is_reference, load, one_line
 from numduel_env.rules import Rules, own_copy
 from numduel_env.solvers import ILLEGAL, Solver, TooLargeToSolve, solver_for
 
-REPLIES_AT_ONCE = 2**17
-"""GreedyAgent looks at this many replies in one batch: enough to be fast, few enough for any memory."""
+BYTES_AT_ONCE = 2**23
+"""GreedyAgent looks at replies that take about as much memory in one batch: enough to be fast, few enough for any."""
 
 
 FIRST = np.arange(1)
@@ -85,7 +85,8 @@ class GreedyAgent:
         """Return ``[N, A]``, the moves between which only the generator decides."""
         rows, actions = np.nonzero(legal)
         merit = np.full((2, *legal.shape), -np.inf)
-        moves_at_once = max(1, REPLIES_AT_ONCE // len(self.rules.numbers))
+        of_position = sum(field[:1].nbytes for field in position)
+        moves_at_once = max(1, BYTES_AT_ONCE // (max(of_position, 64) * len(self.rules.numbers)))
         for first in range(0, len(rows), moves_at_once):
             moves = slice(first, first + moves_at_once)
             after = self.rules.play(take_rows(position, rows[moves]), actions[moves])

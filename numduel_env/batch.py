@@ -85,6 +85,9 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
     The body answers thousands of masks at once: a rank is drawn among the set bits of each, and the bit of that rank
     (a *select* query on a bit vector) is found first by word, then by byte, then by table within the byte.
     """
+    mask = np.asarray(mask)
+    if mask.ndim == 0 or mask.shape[-1] == 0:
+        raise ValueError(f"a mask has one entry for each action, unlike one of shape {mask.shape}")
     size = mask.shape[-1]
     words_per_mask = -(-size // WORD)
     rows = mask.reshape(-1, size)

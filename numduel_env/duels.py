@@ -48,6 +48,8 @@ class Duels(Generic[PositionT]):
         An illegal action loses at once and leaves the position as it was. Where a game is not playing, ``actions``
         holds any action, which changes nothing.
         """
+        if actions.min(initial=0) < 0 or actions.max(initial=0) >= len(self.rules.numbers):
+            raise ValueError(f"actions must be from 0 to {len(self.rules.numbers) - 1}")
         rules, before, mover = self.rules, self.position, self.seat
         legal = self.legal.ravel().take(self._mask_starts + actions)
         moved = legal if playing is None else legal & playing

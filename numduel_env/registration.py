@@ -5,7 +5,8 @@ from __future__ import annotations
 import gymnasium
 import pettingzoo
 
-from numduel_env.games import GameSpec, add_game
+from numduel_env.checks import check_rules
+from numduel_env.games import GAMES, GameSpec, add_game
 
 
 def register_ids(spec: GameSpec) -> None:
@@ -21,7 +22,15 @@ def register_ids(spec: GameSpec) -> None:
 
 
 def register_game(spec: GameSpec) -> GameSpec:
-    """Add a game of your own: it gets its ids, and every environment, tool and agent knows it by name."""
+    """Add a game of your own: it gets its ids, and every environment, tool and agent knows it by name.
+
+    Raises a ``ValueError`` if it breaks the contract of ``Rules`` or has the name of another.
+    """
     add_game(spec)
+    try:
+        check_rules(spec.make_rules())
+    except Exception as wrong:
+        del GAMES[spec.name]
+        raise ValueError(f"{spec.name} cannot be registered: {wrong}") from wrong
     register_ids(spec)
     return spec

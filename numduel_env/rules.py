@@ -163,3 +163,11 @@ def number_range(lowest: Any, highest: Any) -> NDArray[np.int64]:
     """Return the numbers ``lowest`` to ``highest``, both checked."""
     least = whole_number("lowest", lowest, 2, LARGEST_NUMBER)
     return np.arange(least, whole_number("highest", highest, least, LARGEST_NUMBER) + 1)
+
+
+def divides(numbers: NDArray[np.int64]) -> BoolArray:
+    """Return ``[A, A]``: which numbers of a range divide which, ``numbers % numbers[:, None] == 0``."""
+    table = np.zeros((len(numbers), len(numbers)), bool)
+    for action, number in enumerate(numbers.tolist()):
+        table[action, action::number] = True
+    return table

@@ -20,6 +20,9 @@ from numduel_env.rules import whole_number
 
 Rows = NDArray[np.intp]
 
+MOST_BYTES = 4_000_000_000
+"""The observations and masks of all games take at most this much memory."""
+
 MOST_PICTURES = 64
 """No more games are rendered: each is a picture of its own."""
 
@@ -64,6 +67,9 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     ) -> None:
         self._set_up(game, render_mode, illegal, lookahead, params)
         self.num_envs = whole_number("num_envs", num_envs, 1)
+        of_game = 4 * self.observer.size + 4 * self.action_count
+        if self.num_envs * of_game > MOST_BYTES:
+            raise ValueError(f"{self.num_envs:,} games are too many: at most {MOST_BYTES // of_game:,} of this size")
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"the render_mode of a vector environment must be None or rgb_array, not {render_mode!r}")
         if render_mode and self.num_envs > MOST_PICTURES:

@@ -22,7 +22,7 @@ from numduel_env.games.prime_duel_product import PrimeDuelProduct
 from numduel_env.games.prime_duel_sum import PrimeDuelSum
 from numduel_env.games.sieve import Sieve
 from numduel_env.outside import is_reference, load
-from numduel_env.rules import Rules
+from numduel_env.rules import Rules, whole_number
 from numduel_env.text import Wording
 
 Params = dict[str, Any]
@@ -86,7 +86,10 @@ class GameSpec:
         except TypeError:  # an unhashable value: the rules will say what is wrong with it
             return self.rules(**options)
         if rules is None:
-            rules = _RULES_IN_USE[key] = self.rules(**options)
+            rules = self.rules(**options)
+            if not isinstance(rules, Rules):
+                raise TypeError(f"{self.name} must make an instance of numduel_env.Rules, not {type(rules).__name__}")
+            _RULES_IN_USE[key] = rules
         return rules
 
 
@@ -98,10 +101,19 @@ GAMES: dict[str, GameSpec] = {}
 
 def add_game(spec: GameSpec) -> GameSpec:
     """Put a game into the table."""
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", spec.name):
+    if not isinstance(spec, GameSpec):
+        raise ValueError(f"register_game takes a GameSpec, not {spec!r}")
+    if not isinstance(spec.name, str) or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", spec.name):
         raise ValueError(f"a game's name is lower-case words joined by dashes, not {spec.name!r}")
     if spec.name in GAMES:
         raise ValueError(f"there is a game named {spec.name!r} already")
+    if not isinstance(spec.title, str) or not spec.title.strip():
+        raise ValueError(f"a game's title must be a text, not {spec.title!r}")
+    if not callable(spec.rules):
+        raise ValueError(f"rules must be a class of rules or a function that makes them, not {spec.rules!r}")
+    if not isinstance(spec.params, dict) or not all(isinstance(name, str) for name in spec.params):
+        raise ValueError(f"params must be a dict of parameters by name, not {spec.params!r}")
+    whole_number("version", spec.version, 0)
     GAMES[spec.name] = spec
     return spec
 

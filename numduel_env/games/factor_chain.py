@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray
-from numduel_env.rules import Rules, number_range
+from numduel_env.rules import Rules, divides, number_range
 
 
 class Chain(NamedTuple):
@@ -29,7 +29,7 @@ class FactorChain(Rules[Chain]):
     def __init__(self, lowest: int, highest: int) -> None:
         self.numbers = number_range(lowest, highest)
         self.max_plies = len(self.numbers)
-        multiples = self.numbers % self.numbers[:, None] == 0
+        multiples = divides(self.numbers)
         self._others = ~np.eye(self.max_plies, dtype=bool)
         self.related = (multiples | multiples.T) & self._others
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray
-from numduel_env.rules import Rules, number_range
+from numduel_env.rules import Rules, divides, number_range
 
 
 class Pool(NamedTuple):
@@ -30,7 +30,7 @@ class Sieve(Rules[Pool]):
     def __init__(self, lowest: int, highest: int) -> None:
         self.numbers = number_range(lowest, highest)
         self.max_plies = len(self.numbers)
-        self.removes = self.numbers % self.numbers[:, None] == 0
+        self.removes = divides(self.numbers)
         self._keeps = ~self.removes
 
     @cached_property

@@ -30,6 +30,8 @@ def solver_for(rules: Rules[PositionT], budget: int | None = None, progress: Pro
 
     ``progress`` is called while tables are being made; the last call of each task has ``done == total``.
     """
+    if not isinstance(rules, Rules):
+        raise TypeError(f"solver_for takes the rules of a game, such as find_game(name).make_rules(), not {rules!r}")
     solver = _IN_USE.get((rules, budget))
     if solver is None:
         solver = _IN_USE[rules, budget] = _new_solver(rules, {} if budget is None else {"budget": budget}, progress)

@@ -21,8 +21,11 @@ from numduel_env.solvers.solver import ILLEGAL, Solver, TooLargeToSolve
 BUDGET = 5_000_000
 """Positions that a solver visits, at most, unless it is given another budget."""
 
-MOVES_AT_ONCE = 1 << 18
-"""Moves that are played in one batch: enough to be fast, few enough to keep memory small."""
+BYTES_AT_ONCE = 1 << 26
+"""Of the positions after all moves that are played in one batch: enough to be fast, few enough to keep memory small."""
+
+MOST_BYTES = 1_500_000_000
+"""No table is larger, whatever the budget in positions."""
 
 
 class ExhaustiveSolver(Solver[PositionT]):
@@ -38,7 +41,9 @@ class ExhaustiveSolver(Solver[PositionT]):
         numbers = f"{len(rules.numbers)} numbers ({rules.numbers[0]} to {rules.numbers[-1]})"
         self._name = f"{type(rules).__name__} with {numbers} and up to {rules.max_plies} plies"
         self._fields = Fields(rules.initial((1,)))
-        self._keys, self._packing = self._visit_all(budget, progress)
+        # A position takes a successor and a value for each action, and its key.
+        most = min(budget, MOST_BYTES // (5 * len(rules.numbers) + 64))
+        self._keys, self._packing = self._visit_all(most, progress, "memory" if most < budget else "positions")
         values, successors = self._link(progress)
         self._plies_left = _spread_backwards(values, successors)
         self.longest = int(self._plies_left.max())
@@ -70,8 +75,8 @@ class ExhaustiveSolver(Solver[PositionT]):
                 return rows.reshape(self._fields.batch_shape(position))
         raise ValueError(f"{self._name} never reaches (one of) these positions: {position}")
 
-    def _visit_all(self, budget: int, progress: Progress) -> tuple[Keys, Packing]:
-        """Return the keys of all reachable positions, ascending, and how they were packed."""
+    def _visit_all(self, budget: int, progress: Progress, limit: str) -> tuple[Keys, Packing]:
+        """Return the keys of all reachable positions, ascending, and how they were packed; ``limit`` sets the budget."""
         start = self._fields.split(self.rules.initial((1,)))
         packing = Packing.spanning(start)
         known = frontier = packing.pack(start)
@@ -92,10 +97,11 @@ class ExhaustiveSolver(Solver[PositionT]):
                 known = np.insert(known, places[new], keys[new])
                 found.append(keys[new])
                 if len(known) > budget:
-                    raise TooLargeToSolve(
-                        f"{self._name} has more than {budget:,} positions, the budget for solving it; "
-                        "a larger one: solver_for(rules, budget=...)"
-                    )
+                    way_out = {
+                        "positions": "the budget for solving it; a larger one: solver_for(rules, budget=...)",
+                        "memory": "all that may be kept in memory of a game with so many numbers",
+                    }
+                    raise TooLargeToSolve(f"{self._name} has more than {budget:,} positions, {way_out[limit]}")
                 progress(task, len(known), budget)
             frontier = np.concatenate(found)
         progress(task, len(known), len(known))
@@ -127,7 +133,8 @@ class ExhaustiveSolver(Solver[PositionT]):
 
     def _batches(self, columns: Columns) -> Iterator[PositionT]:
         """Yield the positions in order, a batch at a time."""
-        step = max(1, MOVES_AT_ONCE // len(self.rules.numbers))
+        of_position = sum(field.nbytes for field in self.rules.initial((1,)))
+        step = max(1, BYTES_AT_ONCE // (max(of_position, 256) * len(self.rules.numbers)))
         for first in range(0, len(columns[0]), step):
             yield self._fields.join([column[first : first + step] for column in columns])
 

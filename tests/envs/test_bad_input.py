@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 from pettingzoo.utils.env_logger import EnvLogger
 
 import numduel_env
-from numduel_env import GAMES, find_game, random_legal
+from numduel_env import GAMES, Duel, GameSpec, find_game, random_legal, register_game, solver_for
+from numduel_env.duels import Duels
+from numduel_env.games.sieve import Sieve
 from tests.support.variants import each_game, each_game_with_illegal_moves
 
 games = st.sampled_from(sorted(GAMES))
@@ -375,3 +379,49 @@ def test_any_moves_open_a_game_or_give_a_clear_error(game, moves):
         assert "move" in str(error)
     else:
         assert environment.duel.moves == moves
+
+
+def test_what_has_no_meaning_is_refused_where_it_is_said():
+    rules = GAMES["divider-duel"].make_rules()
+    with pytest.raises(ValueError, match="an action is an integer from 0 to 7, not -1"):
+        Duel(rules).play(-1)
+    for actions in ([-1, 0], [0, 8]):
+        duels = Duels(rules, 2)
+        with pytest.raises(ValueError, match="actions must be from 0 to 7"):
+            duels.play(np.array(actions))
+        assert duels.plies.tolist() == [0, 0] and duels.position.pool.all()
+    assert random_legal([0, 1, 0], np.random.default_rng(0)) == 1
+    for mask in (3, [], [[], []]):
+        with pytest.raises(ValueError, match="a mask has one entry for each action"):
+            random_legal(mask, np.random.default_rng(0))
+    with pytest.raises(TypeError, match=r"solver_for takes the rules of a game, .*, not 'x'"):
+        solver_for("x")
+    for count in (10**12, 10**30):
+        with pytest.raises(ValueError, match=r"games are too many: at most [\d,]+ of this size"):
+            gymnasium.make_vec("numduel/DividerDuel-v0", num_envs=count)
+
+
+TINY = GameSpec("x", "X", Sieve, {"lowest": 2, "highest": 9})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"params": {"lowest": 9, "highest": 2}}, "highest must be"),
+        ({"params": {}}, "missing 2 required positional arguments"),
+        ({"params": [2, 9]}, "params must be a dict"),
+        ({"rules": "Sieve"}, "rules must be a class of rules or a function"),
+        ({"rules": dict}, "must make an instance of numduel_env.Rules, not dict"),
+        ({"name": 3}, "a game's name is"),
+        ({"title": ""}, "title must be a text"),
+        ({"version": -1}, "version must be"),
+    ],
+)
+def test_a_game_that_is_none_is_refused_at_the_door(changes, message):
+    before = dict(GAMES)
+    with pytest.raises(ValueError, match=message):
+        register_game(replace(TINY, **changes))
+    assert before == GAMES
+    assert "numduel/X-v0" not in gymnasium.registry
+    with pytest.raises(ValueError, match="register_game takes a GameSpec"):
+        register_game("divider-duel")

@@ -238,7 +238,7 @@ def test_going_in_circles_is_a_draw():
 def test_small_batches_find_the_same(monkeypatch):
     rules = SUM.make_rules(highest=7, target=11, when_empty="refill")
     solver = ExhaustiveSolver(rules)
-    monkeypatch.setattr("numduel_env.solvers.exhaustive.MOVES_AT_ONCE", 50)
+    monkeypatch.setattr("numduel_env.solvers.exhaustive.BYTES_AT_ONCE", 50 * 256)
     piecemeal = ExhaustiveSolver(rules)
     position = solver.positions
     assert len(piecemeal.positions.pool) == len(position.pool)
