@@ -23,7 +23,7 @@ COMMANDS = {
     "help": "this list",
     "rules": "the rules of the game",
     "board": "the game as it stands",
-    "undo": "take back your last move, and the answer to it",
+    "undo": "take back your last move and the answer to it; between two people, the last move",
     "quit": "leave; the game stays unfinished",
 }
 """What can be entered instead of a number, and what it does."""

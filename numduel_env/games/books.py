@@ -155,6 +155,13 @@ class ScoreWording(Wording):
 class PrimeDuelProductWording(ScoreWording):
     """Prime Duel (multiply to 1,000)."""
 
+    def caption(self, duel: Duel[Any]) -> str:
+        """Return the scores as products: who has chosen which prime cannot be seen on the tiles."""
+        products = [" x ".join(map(str, duel.moves[seat::2])) or "1" for seat in (0, 1)]
+        return ", ".join(
+            f"{player(seat)}: {products[seat]} = {score:,}" for seat, score in enumerate(scores_by_seat(duel))
+        )
+
     def rules(self, rules: Any) -> str:
         return paragraphs(
             "Both players have a score of 1 at first. Player 1 opens, then they take turns.",
