@@ -76,7 +76,7 @@ class ExhaustiveSolver(Solver[PositionT]):
         raise ValueError(f"{self._name} never reaches (one of) these positions: {position}")
 
     def _visit_all(self, budget: int, progress: Progress, limit: str) -> tuple[Keys, Packing]:
-        """Return the keys of all reachable positions, ascending, and how they were packed; ``limit`` sets the budget."""
+        """Return the ascending keys of all reachable positions and their packing; ``limit`` names the budget."""
         start = self._fields.split(self.rules.initial((1,)))
         packing = Packing.spanning(start)
         known = frontier = packing.pack(start)
