@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,13 @@ SERIES = 8
 
 MOST_BINS = 16
 """More places than this are put together, so that each has moves enough to mean something."""
+
+WIDTH = 440
+"""A chart is as wide as that, unless it has many columns: two stand side by side, and one can be read on a phone."""
+
+LETTER = 8
+"""About how wide a letter is; names longer than ``LONGEST_NAME`` are cut in front."""
+LONGEST_NAME = 20
 
 
 @dataclass(frozen=True)
@@ -63,9 +71,10 @@ Shape = Text | Line | Dot | Tile
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with a description for those who cannot see it."""
+    """A drawing; ``label`` says what it shows, ``summary`` says the same as the drawing to those who cannot see it."""
 
     label: str
+    summary: str
     width: float
     height: float
     shapes: tuple[Shape, ...]
@@ -74,47 +83,51 @@ class Chart:
 def heat_map(results: Results) -> Chart:
     """Return the scores of the rows against the columns, wins and losses in two colours."""
     names = [agent.name for agent in results.agents]
-    size, high, margin = min(110, 700 // len(names)), 46, _label_width(names)
-    shapes: list[Shape] = []
+    margin, top, high = 20 + LETTER * min(LONGEST_NAME, max(map(len, names))), 48, 46
+    size = min(110, max(56, (WIDTH - margin) // len(names)))
+    shapes: list[Shape] = [Text(margin + size * len(names) / 2, 14, "against", "middle", "quiet")]
+    said = []
+    for column, name in enumerate(names):
+        shapes.append(Text(margin + (column + 0.5) * size, 38, _shortened(name, size // LETTER), "middle"))
     for row, (name, scores) in enumerate(zip(names, results.matrix)):
-        top = 26 + row * high
-        shapes.append(Text(margin - 10, top + high / 2 + 5, name, "end"))
+        y = top + row * high
+        shapes.append(Text(margin - 10, y + high / 2 + 5, _shortened(name), "end"))
         for column, score in enumerate(scores):
-            left = margin + column * size
+            x = margin + column * size
             style = "none" if score is None else "win" if score > 0.5 else "loss"
             strength = 0.0 if score is None else abs(2 * score - 1)
-            shapes.append(Tile(left, top, size - 3, high - 3, style, strength))
+            shapes.append(Tile(x, y, size - 3, high - 3, style, strength))
             if score is not None:
-                ink = "bright" if strength > 0.8 else ""
-                shapes.append(Text(left + size / 2 - 1, top + high / 2 + 4, percent(score), "middle", ink))
-    for column, name in enumerate(names):
-        shapes.append(Text(margin + column * size + size / 2, 16, _shortened(name, size // 8), "middle"))
+                shapes.append(Text(x + size / 2 - 1, y + high / 2 + 4, percent(score), "middle"))
+                said.append(f"{name} against {names[column]}: {percent(score)}")
     label = "Score of the row against the column, in percent"
-    return Chart(label, margin + size * len(names), 30 + high * len(names), tuple(shapes))
+    return Chart(label, f"{'; '.join(said)}.", margin + size * len(names), top + high * len(names), tuple(shapes))
 
 
 def seat_chart(agents: Sequence[AgentResult]) -> Chart:
     """Return each agent's score from either seat, with its interval."""
-    margin, width, high = _label_width([agent.name for agent in agents]) + 60, 560, 52
-    bottom = high * len(agents) + 6
+    left, plot, high = 58, WIDTH - 58 - 50, 72
+    bottom = high * len(agents) + 4
     shapes: list[Shape] = []
     for share in range(0, 101, 25):
-        x = margin + width * share / 100
+        x = left + plot * share / 100
         shapes.append(Line(((x, 0), (x, bottom)), "axis" if share == 50 else "grid"))
-        shapes.append(Text(x, bottom + 16, f"{share}%", "middle", "quiet"))
+        shapes.append(Text(x, bottom + 18, f"{share}%", "middle", "quiet"))
+    said = []
     for row, agent in enumerate(agents):
-        shapes.append(Text(0, row * high + 32, agent.name))
+        shapes.append(Text(0, row * high + 18, _shortened(agent.name, 50)))
         for place, (word, seat) in enumerate(zip(("first", "second"), agent.seats)):
-            y = row * high + 16 + 20 * place
-            low, top, middle = (margin + width * share for share in (*seat.interval, seat.score))
+            y = row * high + 34 + 20 * place
+            low, high_end, score = (left + plot * share for share in (*seat.interval, seat.score))
             shapes += [
-                Text(margin - 12, y + 4, word, "end", "quiet"),
-                Line(((low, y), (top, y)), f"interval series{place}"),
-                Dot(middle, y, f"series{place}"),
-                Text(margin + width + 16, y + 4, percent(seat.score), "start", "quiet"),
+                Text(left - 12, y + 4, word, "end", "quiet"),
+                Line(((low, y), (high_end, y)), f"interval series{place}"),
+                Dot(score, y, f"series{place}"),
+                Text(WIDTH, y + 4, percent(seat.score), "end", "quiet"),
             ]
-    label = "Score by seat in percent, with 95% intervals"
-    return Chart(label, margin + width + 60, bottom + 24, tuple(shapes))
+            said.append(f"{agent.name} in the {word} seat: {percent(seat.score)}")
+    shapes.append(Text(left + plot / 2, bottom + 40, "score, with its 95% interval", "middle", "quiet"))
+    return Chart("Score by seat, in percent", f"{'; '.join(said)}.", WIDTH, bottom + 48, tuple(shapes))
 
 
 def kept_chart(agents: Sequence[AgentResult]) -> Chart | None:
@@ -128,26 +141,28 @@ def kept_chart(agents: Sequence[AgentResult]) -> Chart | None:
     axis = "numbers left before the move" if by_numbers else "plies played before the move"
     courses = [agent.kept_by_numbers_left if by_numbers else agent.kept_by_ply for agent in agents]
     bins = Bins([at.place for course in courses for at in course], falling=by_numbers)
-    left, width, height = 48, 640, 260
+    left, top, plot, high = 50, 30, WIDTH - 50 - 24, 230
 
     def across(number: int) -> float:
-        return left + width * bins.share(number)
+        return left + plot * bins.share(number)
 
-    shapes: list[Shape] = []
+    shapes: list[Shape] = [Text(0, 14, "moves kept", "start", "quiet")]
     for share in range(0, 101, 25):
-        y = 10 + height * (1 - share / 100)
-        shapes += [Line(((left, y), (left + width, y)), "grid"), Text(left - 10, y + 4, f"{share}%", "end", "quiet")]
-    for number in range(bins.count):
-        shapes.append(Text(across(number), height + 28, bins.label(number), "middle", "quiet"))
-    shapes.append(Text(left + width / 2, height + 48, axis, "middle", "quiet"))
+        y = top + high * (1 - share / 100)
+        shapes += [Line(((left, y), (left + plot, y)), "grid"), Text(left - 10, y + 4, f"{share}%", "end", "quiet")]
+    for number in range(0, bins.count, bins.label_every(plot)):
+        shapes.append(Text(across(number), top + high + 20, bins.label(number), "middle", "quiet"))
+    shapes.append(Text(left + plot / 2, top + high + 42, axis, "middle", "quiet"))
+    said = []
     for row, (agent, course) in enumerate(zip(agents, courses)):
-        style, y = f"series{row % SERIES} dash{row % 3}", 22 + 22 * row
-        points = tuple((across(number), 10 + height * (1 - share)) for number, share in bins.shares(course))
+        style, y = f"series{row % SERIES} dash{row % 3}", top + high + 70 + 22 * row
+        points = tuple((across(number), top + high * (1 - share)) for number, share in bins.shares(course))
         shapes += [Line(points, style), *(Dot(*point, f"series{row % SERIES}") for point in points)]
-        shapes.append(Line(((left + width + 24, y - 4), (left + width + 54, y - 4)), style))
-        shapes.append(Text(left + width + 62, y, _shortened(agent.name, 24)))
-    label = f"Share of moves kept, in percent, by {axis}"
-    return Chart(label, left + width + 240, max(height + 58, 30 + 22 * len(agents)), tuple(shapes))
+        shapes += [Line(((left, y - 4), (left + 34, y - 4)), style), Text(left + 44, y, _shortened(agent.name, 44))]
+        shares = ", ".join(f"{percent(share)} at {bins.label(number)}" for number, share in bins.shares(course))
+        said.append(f"{agent.name}: {shares or 'no move graded'}")
+    label = f"Moves kept, in percent, by {axis}"
+    return Chart(label, f"{'; '.join(said)}.", WIDTH, top + high + 58 + 22 * len(agents), tuple(shapes))
 
 
 class Bins:
@@ -169,6 +184,11 @@ class Bins:
         last = min(first + self.step - 1, self.high)
         return str(first) if first == last else f"{first}–{last}"
 
+    def label_every(self, width: float) -> int:
+        """Return the step at which labels leave each other room in a chart of this width."""
+        longest = max(len(self.label(number)) for number in range(self.count))
+        return math.ceil((longest + 1) * LETTER * self.count / width)
+
     def shares(self, course: Iterable[KeptAt]) -> list[tuple[int, float]]:
         """Return the share kept in each bin that has any graded moves."""
         sums: dict[int, tuple[int, int]] = {}
@@ -184,10 +204,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _label_width(names: Iterable[str]) -> int:
-    return 20 + 8 * max(len(name) for name in names)
-
-
-def _shortened(name: str, most: int) -> str:
+def _shortened(name: str, most: int = LONGEST_NAME) -> str:
     """Return a name cut in front: the end of ``module:attribute`` distinguishes agents."""
     return name if len(name) <= most else "…" + name[len(name) - most + 1 :]

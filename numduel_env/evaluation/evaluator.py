@@ -74,7 +74,7 @@ def evaluate(
         judge, grading = _judge(rules, entrants, progress)
     if exploit and judge is None:
         raise ValueError(f"exploit needs perfect play, but grading was {grading}")
-    played_by = Game(spec.name, spec.title, spec.version, spec.params | params)
+    played_by = Game(spec.name, spec.heading(rules), spec.version, spec.params | params)
     request = Request(
         game=f"{played_by.name}-v{played_by.version}",
         parameters=str(played_by),

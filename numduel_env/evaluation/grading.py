@@ -71,10 +71,14 @@ class Grade:
 
 @dataclass(frozen=True)
 class GradedMove:
-    """One ply of a duel. ``number`` is None for a player who gave no legal answer; ``better`` holds what was kept."""
+    """One ply of a duel. ``number`` is None for a player who gave no legal answer.
+
+    ``taken`` are the numbers that left the game with the move; ``better`` are those that would have been kept.
+    """
 
     seat: int
     number: int | None
+    taken: tuple[int, ...]
     numbers_left: int
     verdict: str
     better: tuple[int, ...]
@@ -94,6 +98,7 @@ def graded_moves(
         actions.append(None)
     for ply, action in enumerate(actions):
         verdict, better = UNGRADED, np.zeros(0, np.int64)
+        taken = [] if action is None else rules.numbers[rules.removed(replayed.position, action)].tolist()
         if solver is not None and ply >= opening:
             values = solver.action_values(replayed.position)
             after = ILLEGAL if action is None else values[action]
@@ -104,6 +109,7 @@ def graded_moves(
             GradedMove(
                 seat=replayed.seat,
                 number=None if action is None else int(rules.numbers[action]),
+                taken=tuple(taken),
                 numbers_left=int(rules.available(replayed.position).sum()),
                 verdict="opening" if ply < opening else VERDICTS[verdict],
                 better=tuple(better.tolist()),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from numduel_env.evaluation.charts import heat_map, kept_chart, percent, seat_chart
 from numduel_env.evaluation.results import Results
+from numduel_env.text import listed
 
 
 def report_page(results: Results) -> str:
@@ -19,7 +21,7 @@ def report_page(results: Results) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = percent
+    environment.filters |= {"percent": percent, "some": some}
     return environment.get_template("report.html").render(
         results=results,
         heat_map=heat_map(results),
@@ -27,3 +29,9 @@ def report_page(results: Results) -> str:
         kept_chart=kept_chart(results.agents),
         command=shlex.join(results.command),
     )
+
+
+def some(numbers: Sequence[int], most: int = 12) -> str:
+    """Return numbers separated by commas, at most so many of them, and how many more there are."""
+    more = len(numbers) - most
+    return listed(numbers[:most]) + (f" and {more} more" if more > 0 else "")

@@ -62,4 +62,12 @@ def test_a_duel_is_graded_move_by_move(solvers):
         assert set(move.better) == (best if move.verdict == "blunder" else set())
         replayed.play(duel.actions[ply])
     assert {move.verdict for move in graded_moves(duel, None)} == {"ungraded"}
-    assert graded_moves(duel, solver, forfeited=True)[-1].number is None
+    forfeit = graded_moves(duel, solver, forfeited=True)[-1]
+    assert forfeit.number is None and forfeit.taken == ()
+
+
+def test_a_move_takes_what_leaves_the_game_with_it():
+    duel = Duel(find_game("divider-duel").make_rules())
+    for number in (3, 2, 7, 5):
+        duel.push(number)
+    assert [move.taken for move in graded_moves(duel, None)] == [(3, 6, 9), (2, 4, 8), (7,), (5,)]
