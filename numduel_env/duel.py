@@ -9,6 +9,7 @@ import numpy as np
 
 from numduel_env.batch import BoolArray, PositionT
 from numduel_env.rules import Rules
+from numduel_env.transitions import State, transitions_of
 
 if TYPE_CHECKING:
     from numduel_env.games import GameSpec
@@ -42,11 +43,14 @@ class Duel(Generic[PositionT]):
 
     position: PositionT
     legal: BoolArray
+    state: State[PositionT]
+    """The position with all that is remembered of it; not for players."""
 
     def __init__(self, rules: Rules[PositionT], actions: Iterable[int] = ()) -> None:
         self.rules = rules
         self.actions: list[int] = []
-        self.position, self.legal = rules.start
+        self._transitions = transitions_of(rules)
+        self._enter(self._transitions.start)
         self.over = False
         self.truncated = False
         self.finished = False
@@ -59,8 +63,12 @@ class Duel(Generic[PositionT]):
     def from_position(cls, rules: Rules[PositionT], position: PositionT) -> Duel[PositionT]:
         """Return a duel in which seat 0 is to move in an unfinished ``position``; plies count from here."""
         duel = cls(rules)
-        duel.position, duel.legal = position, rules.legal(position)
+        duel._enter(duel._transitions.state(rules, position))
         return duel
+
+    def _enter(self, state: State[PositionT]) -> None:
+        """Stand in another state."""
+        self.state, self.position, self.legal = state, state.position, state.legal
 
     @property
     def seat(self) -> int:
@@ -99,22 +107,23 @@ class Duel(Generic[PositionT]):
         """Play one ply for the player to move; an illegal action loses at once and leaves the position as it was."""
         if self.finished:
             raise ValueError("the game is over")
-        if not 0 <= action < len(self.legal):
-            raise ValueError(f"an action is an integer from 0 to {len(self.legal) - 1}, not {action!r}")
-        if not self.legal[action]:
+        state = self.state
+        if not 0 <= action < len(state.legal):
+            raise ValueError(f"an action is an integer from 0 to {len(state.legal) - 1}, not {action!r}")
+        if not state.legal[action]:
             self.offence = action
             self.legal = np.zeros_like(self.legal)
             self._end(self.seat, -1)
             return
-        rules = self.rules
-        position = self.position = rules.play(self.position, action)
-        legal = self.legal = rules.legal(position)
+        # What _enter does, without the call: this runs every ply.
+        after = self.state = self._transitions.after(self.rules, state, action)
+        self.position, self.legal = after.position, after.legal
         self.actions.append(action)
-        if not np.count_nonzero(legal):
-            self._end(self.seat, int(rules.value(position)))
-        elif len(self.actions) >= rules.max_plies:
+        if not after.moves:
+            self._end(self.seat, after.value)
+        elif len(self.actions) >= self.rules.max_plies:
             self.truncated = self.finished = True
-            self.legal = np.zeros_like(legal)
+            self.legal = np.zeros_like(after.legal)
 
     def _end(self, mover: int, value: int) -> None:
         """End the game, which has this value to the seat that was to move."""
@@ -127,6 +136,15 @@ class Duel(Generic[PositionT]):
         twin.__dict__.update(self.__dict__, actions=self.actions.copy(), legal=self.legal.copy())
         twin.position = self.position._make(np.copy(field)[()] for field in self.position)
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: not what the rules remember."""
+        return {name: value for name, value in vars(self).items() if name not in ("state", "_transitions")}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        vars(self).update(saved)
+        self._transitions = transitions_of(self.rules)
+        self.state = self._transitions.state(self.rules, self.position)
 
     def __repr__(self) -> str:
         numbers = self.rules.numbers

@@ -26,6 +26,7 @@ LAYERS = [
     [
         "numduel_env.rules",
         "numduel_env.batch",
+        "numduel_env.transitions",
         "numduel_env.progress",
         "numduel_env.outside",
         "numduel_env.games.primes",

@@ -25,6 +25,10 @@ MASK = np.dtype(np.int8)
 Observation = dict[str, NDArray[Any]]
 
 
+TURNS = (SEATS, SEATS[::-1])
+"""The seat to move and the waiting one, after an even and an odd number of plies."""
+
+
 def not_reset(call: str) -> AssertionError:
     """Return the error that PettingZoo's own order-enforcing wrapper raises."""
     return AssertionError(f"reset() needs to be called before {call}.")
@@ -105,24 +109,23 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
 
     def _hand_over(self, duel: Duel[Any]) -> None:
         """Select the seat to move (after the end: the seat that would be next) and renew both infos."""
-        seat = len(duel.actions) & 1  # duel.seat, without the call: this runs every ply
-        mover = SEATS[seat]
+        mover, waiting = TURNS[len(duel.actions) & 1]
         self.agent_selection = mover
         # The mask alone: TorchRL, which finds it in the observation, fails on infos that hold it beside something else.
         self.infos: dict[str, Info] = {
             mover: {"action_mask": duel.legal.astype(MASK)},
-            SEATS[1 - seat]: {"action_mask": self._no_move.copy()},
+            waiting: {"action_mask": self._no_move.copy()},
         }
 
     def observe(self, agent: str) -> Observation:
         duel = self._duel
         if duel is None:
             raise not_reset("observe")
-        if agent == SEATS[len(duel.actions) & 1]:
-            seen = self.observer(duel.position, duel.legal)
+        if agent == TURNS[len(duel.actions) & 1][0]:
+            # An illegal action, or truncation, ends a game where its rules would go on.
+            seen = self._observed(duel.state) if not duel.finished else self.observer(duel.position, duel.legal)
             return {"observation": seen, "action_mask": duel.legal.astype(MASK)}
-        turned = self.rules.turned(duel.position)
-        return {"observation": self.observer(turned), "action_mask": self._no_move.copy()}
+        return {"observation": self._observed(duel.state, waiting=True), "action_mask": self._no_move.copy()}
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
         if self._duel is None:

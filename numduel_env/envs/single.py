@@ -110,8 +110,9 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
 
     def _observation(self, duel: Duel[Any]) -> NDArray[np.float32]:
         if self._opponent is None or duel.seat == self._seat:
-            return self.observer(duel.position, duel.legal)
-        return self.observer(self.rules.turned(duel.position))
+            # An illegal action, or truncation, ends a game where its rules would go on.
+            return self._observed(duel.state) if not duel.finished else self.observer(duel.position, duel.legal)
+        return self._observed(duel.state, waiting=True)
 
     def _info(self, duel: Duel[Any]) -> Info:
         return {

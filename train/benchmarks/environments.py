@@ -73,7 +73,7 @@ def tictactoe() -> Any:
 
 def quick_choice(environment: Any, agent: str, mask: Any, generator: np.random.Generator) -> int:
     """Choose as cheaply as NumPy can."""
-    legal = np.flatnonzero(mask)
+    (legal,) = mask.nonzero()
     return int(legal[int(generator.random() * len(legal))])
 
 
