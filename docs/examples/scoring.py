@@ -17,14 +17,14 @@ from numduel_env.envs.aec import NumduelAECEnv
 DUELS = 1_000
 
 
-def parsed_arguments(description: str | None, fewest_frames: int) -> argparse.Namespace:
-    """Return the arguments of the command line: ``frames`` and ``seed``."""
+def parsed_arguments(description: str | None, fewest: int = 0, steps: int = 8_192) -> argparse.Namespace:
+    """Return the arguments of the command line: ``steps`` (by default ``steps``, at least ``fewest``) and ``seed``."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=8_192, help="learn from about this many plies (%(default)s)")
+    parser.add_argument("--steps", type=int, default=steps, help="learn from about this many steps (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed learns the same (%(default)s)")
     args = parser.parse_args()
-    if args.frames < fewest_frames:
-        parser.error(f"--frames must be at least {fewest_frames}, not {args.frames}")
+    if args.steps < fewest:
+        parser.error(f"--steps must be at least {fewest}, not {args.steps}")
     return args
 
 

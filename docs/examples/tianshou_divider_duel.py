@@ -66,12 +66,12 @@ learner = DQN(
 both_seats = MultiAgentOffPolicyAlgorithm(algorithms=[learner, learner], env=env)
 
 envs = DummyVectorEnv([make_env for _ in range(ENVS)])
-collector = Collector(both_seats, envs, VectorReplayBuffer(args.frames, ENVS), exploration_noise=True)
+collector = Collector(both_seats, envs, VectorReplayBuffer(args.steps, ENVS), exploration_noise=True)
 both_seats.run_training(
     OffPolicyTrainerParams(
         training_collector=collector,
         max_epochs=1,
-        epoch_num_steps=args.frames,
+        epoch_num_steps=args.steps,
         collection_step_num_env_steps=FRAMES_PER_BATCH,
         update_step_num_gradient_steps_per_sample=1 / FRAMES_PER_UPDATE,
         batch_size=128,
@@ -81,4 +81,4 @@ trained = collector.collect_step
 
 score = score_against_random(game, lambda observed: network(observed)[0], args.seed)
 duels = f"{DUELS:,} duels against random, seats swapped"
-print(f"Tianshou, {trained:,} frames: {score:.1%} of {duels} (untrained {untrained:.1%})")
+print(f"Tianshou, {trained:,} steps: {score:.1%} of {duels} (untrained {untrained:.1%})")

@@ -77,11 +77,11 @@ collector = Collector(
     env,
     actor,
     frames_per_batch=FRAMES_PER_BATCH,
-    total_frames=args.frames,
+    total_frames=args.steps,
     auto_register_policy_transforms=False,  # they are for recurrent policies
 )
 trained = 0
-with tqdm(total=args.frames, unit=" frames") as bar:
+with tqdm(total=args.steps, unit=" frames") as bar:
     for batch in collector:
         with torch.no_grad():
             advantage(batch)
@@ -99,4 +99,4 @@ collector.shutdown()
 
 score = score_against_random(game, policy, args.seed)
 duels = f"{DUELS:,} duels against random, seats swapped"
-print(f"TorchRL, {trained:,} frames: {score:.1%} of {duels} (untrained {untrained:.1%})")
+print(f"TorchRL, {trained:,} steps: {score:.1%} of {duels} (untrained {untrained:.1%})")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tests.support import ROOT
 
 LAST_LINE = re.compile(
-    r"(?P<frames>[\d,]+) frames: (?P<score>[\d.]+)% of 1,000 duels against random, seats swapped"
+    r"(?P<steps>[\d,]+) steps: (?P<score>[\d.]+)% of 1,000 duels against random, seats swapped"
     r" \(untrained (?P<untrained>[\d.]+)%\)$"
 )
 
@@ -19,7 +19,7 @@ LAST_LINE = re.compile(
 class Learned(NamedTuple):
     """What a script prints in the end; scores in percent."""
 
-    frames: int
+    steps: int
     score: float
     untrained: float
 
@@ -36,10 +36,10 @@ def run_example(script: str, *arguments: str) -> Learned:
     assert ran.returncode == 0, ran.stderr
     said = LAST_LINE.search(ran.stdout.strip())
     assert said, ran.stdout
-    return Learned(int(said["frames"].replace(",", "")), float(said["score"]), float(said["untrained"]))
+    return Learned(int(said["steps"].replace(",", "")), float(said["score"]), float(said["untrained"]))
 
 
-def run_readme_lines(framework: str) -> dict[str, Any]:
+def run_documented_lines(framework: str) -> dict[str, Any]:
     """Run the lines about a framework in ``docs/frameworks.md`` and return the names they made."""
     section = (ROOT / "docs" / "frameworks.md").read_text().split(f"\n## {framework}\n")[1].split("\n## ")[0]
     (lines,) = re.findall(r"```py\n(.*?)```", section, re.DOTALL)

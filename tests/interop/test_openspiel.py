@@ -23,7 +23,7 @@ from numduel_env.envs.openspiel import NumduelGame, register
 from numduel_env.games.sieve import Sieve
 from numduel_env.observation import Observer
 from numduel_env.solvers import solver_for
-from tests.interop.examples import run_readme_lines
+from tests.interop.examples import run_documented_lines
 from tests.support import ROOT
 from tests.support.variants import each, each_game, each_variant
 
@@ -325,5 +325,5 @@ def test_a_learner_learns():
     assert max(chance["first", "random"], chance["second", "random"]) < 65
 
 
-def test_the_lines_of_the_readme():
-    assert run_readme_lines("OpenSpiel")["state"].current_player() == 1
+def test_the_documented_lines():
+    assert run_documented_lines("OpenSpiel")["state"].current_player() == 1

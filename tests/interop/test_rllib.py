@@ -37,7 +37,7 @@ from numduel_env.evaluation.exploitability import random_positions
 from numduel_env.games import GameSpec, find_game
 from numduel_env.games.sieve import Sieve
 from numduel_env.observation import Observer
-from tests.interop.examples import run_readme_lines
+from tests.interop.examples import run_documented_lines
 from tests.support import ROOT
 from tests.support.processes import PATIENCE, running, wait_for
 from tests.support.programs import run_program
@@ -475,6 +475,6 @@ def test_the_documented_setups_build():
     (code,) = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text(), re.S)
     documented: dict = {}
     exec(code, documented)
-    for names in (documented, run_readme_lines("Ray RLlib")):
+    for names in (documented, run_documented_lines("Ray RLlib")):
         runner = MultiAgentEnvRunner(config=names["config"])
         assert runner.sample(num_episodes=1)[0].is_done

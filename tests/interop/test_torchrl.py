@@ -11,7 +11,7 @@ from torchrl.envs.utils import MarlGroupMapType, check_env_specs
 from torchrl.modules import MaskedCategorical, ProbabilisticActor
 
 import numduel_env
-from tests.interop.examples import run_example, run_readme_lines
+from tests.interop.examples import run_documented_lines, run_example
 from tests.support.variants import each_game, each_game_with_illegal_moves
 
 pytestmark = pytest.mark.interop
@@ -107,10 +107,10 @@ def test_truncation():
 
 def test_the_example_learns():
     learned = run_example("torchrl_divider_duel.py")
-    assert learned.frames == 8_192
+    assert learned.steps == 8_192
     # 60 would do, but for the untrained networks that happen to score that much; perfect play scores 99.
     assert learned.score >= 90 > learned.untrained
 
 
-def test_the_lines_of_the_readme():
-    assert run_readme_lines("TorchRL")["plies"].shape == (100,)
+def test_the_documented_lines():
+    assert run_documented_lines("TorchRL")["plies"].shape == (100,)
