@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 # RLlib pins gymnasium 1.2: the environments must keep their contracts there, too.
 ON_GYMNASIUM_1_2 := tests/envs/test_envs.py tests/envs/test_checkers.py tests/envs/test_bad_input.py tests/games/test_sixth_game.py
 
-.PHONY: train test test-slow test-interop lint benchmark clean
+.PHONY: help train test test-slow test-interop lint docs benchmark clean
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1 - /p' Makefile
 
 train: $(VENV)/installed  ## learn Divider Duel
 	$(BIN)/python train/ppo.py --game divider-duel
@@ -21,12 +24,15 @@ test-interop: .venv-interop/installed .venv-rllib/installed  ## other frameworks
 	.venv-interop/bin/python -m pytest tests/interop/test_openspiel.py tests/interop/test_torchrl.py tests/interop/test_tianshou.py
 	.venv-rllib/bin/python -m pytest tests/interop/test_rllib.py $(ON_GYMNASIUM_1_2)
 
-lint: $(VENV)/installed
+lint: $(VENV)/installed  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-benchmark: $(VENV)/installed
+docs: $(VENV)/installed  ## the site in site/, built strictly: no broken link, nothing fetched
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+benchmark: $(VENV)/installed  ## speed, beside other environments
 	$(BIN)/python train/benchmark.py
 
 # Written only when the installation has succeeded, so that a broken one is repeated.
@@ -40,5 +46,5 @@ $(VENV)/installed .venv-interop/installed: CONSTRAINTS = constraints.txt
 	$*/bin/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[$(EXTRAS)]'
 	touch $@
 
-clean:
-	rm -rf $(VENV) .venv-interop .venv-rllib .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean:  ## remove what was set up
+	rm -rf site $(VENV) .venv-interop .venv-rllib .mypy_cache .ruff_cache .pytest_cache .hypothesis

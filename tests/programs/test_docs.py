@@ -14,9 +14,9 @@ from tests.support import ROOT
 from tests.support.toys import forget
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 BLOCKS = {
-    f"{page.name}, block {number}": block
+    f"{page.relative_to(ROOT)}, block {number}": block
     for page in PAGES
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL), start=1)
 }
@@ -64,7 +64,7 @@ def test_games_table():
     assert table == "".join(rows)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_and_paths_lead_somewhere(page):
     text = page.read_text()
     for link in re.findall(r"\]\((?!https?:)(.*?)\)", text):
