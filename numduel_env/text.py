@@ -101,6 +101,10 @@ class Wording:
         """Return whose turn it is."""
         return f"{player(duel.seat)}, it's your turn."
 
+    def state(self, duel: Duel[Any]) -> str:
+        """Return an unfinished game as it stands, to a player who knows the moves and sees nothing else."""
+        return fields(duel)
+
     def prompt(self, duel: Duel[Any]) -> str:
         """Return the request for a number."""
         return "Choose a number: "

@@ -33,6 +33,9 @@ class SieveWording(Wording):
             "draws.",
         )
 
+    def state(self, duel: Duel[Any]) -> str:
+        return f"In the {self.place}: {listed(available(duel))}"
+
     def reason(self, duel: Duel[Any], number: int) -> str:
         return f"{number} is not in the {self.place}."
 
@@ -107,6 +110,14 @@ class FactorChainWording(Wording):
         last = duel.moves[-1] if duel.moves else "(none)"
         return f"Current Chain: {chain}\nLast Number Played: {last}\n{label}: {available(duel)}\n"
 
+    def state(self, duel: Duel[Any]) -> str:
+        unused = available(duel)
+        last = f"The last number of the chain: {duel.moves[-1]}" if duel.actions else "The chain is empty."
+        if not duel.actions and duel.legal_numbers != unused:
+            # A position without its history does not say which number came last.
+            last = f"What can follow the last number: {listed(duel.legal_numbers)}"
+        return f"{last}\nNot used yet: {listed(unused)}"
+
     def opening(self, duel: Duel[Any]) -> str:
         return self._display(duel, "Available Numbers")
 
@@ -122,9 +133,10 @@ class FactorChainWording(Wording):
         return "\n" + self._display(duel, "Available Numbers (after move)")
 
     def reason(self, duel: Duel[Any], number: int) -> str:
-        if number in duel.moves:
+        if number not in available(duel):
             return f"{number} has already been used."
-        return f"{number} is not a factor or multiple of {duel.moves[-1]}."
+        last = duel.moves[-1] if duel.actions else "the last number"
+        return f"{number} is not a factor or multiple of {last}."
 
     def victory(self, duel: Duel[Any], winner: int) -> str:
         return f"No valid moves for {player(1 - winner)}. {player(winner)} wins!"
@@ -141,6 +153,11 @@ def scores_by_seat(duel: Duel[Any]) -> list[int]:
 
 class ScoreWording(Wording):
     """What the two games called Prime Duel share."""
+
+    def state(self, duel: Duel[Any]) -> str:
+        mine, theirs = int(duel.position.mine), int(duel.position.theirs)
+        scores = f"Your score: {mine:,}\nYour opponent's score: {theirs:,}"
+        return f"{scores}\nNumbers to choose from: {listed(available(duel))}"
 
     def board(self, duel: Duel[Any]) -> str:
         return self.status(duel)
