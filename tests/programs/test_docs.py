@@ -9,8 +9,10 @@ import types
 
 import pytest
 
+import numduel_env
 from numduel_env import GAMES
 from tests.support import ROOT
+from tests.support.programs import run_program
 from tests.support.toys import forget
 
 README = ROOT / "README.md"
@@ -53,15 +55,41 @@ def test_there_is_code_to_run():
     assert len(BLOCKS) >= 8
 
 
-def test_games_table():
-    table = README.read_text().split("<!-- games -->\n")[1].split("<!-- /games -->")[0]
-    rows = [
-        f"| `{spec.name}` | {spec.title} | `{spec.gymnasium_id}` | `{spec.pettingzoo_id}` | "
-        + ", ".join(f"`{name}={value!r}`" for name, value in spec.params.items())
-        + " |\n"
-        for spec in GAMES.values()
-    ]
-    assert table == "".join(rows)
+def test_what_is_made_from_the_code_is_up_to_date(tmp_path):
+    """If not: ``python docs/generate``."""
+    assert run_program("docs/generate", "--into", tmp_path).code == 0
+    made = sorted(tmp_path.rglob("*.md"))
+    assert {f"{game}.md" for game in GAMES} < {page.name for page in made}
+    for page in made:
+        assert page.read_text() == (ROOT / page.relative_to(tmp_path)).read_text(), page.relative_to(tmp_path)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_page_of_a_game_says_what_stands_at_every_index(game):
+    """The rows of its tables give every index once, with and without lookahead, and numbers where they are."""
+    text = (ROOT / "docs" / "games" / f"{game}.md").read_text()
+    plain, ahead = (numduel_env.env(game, lookahead=lookahead) for lookahead in (False, True))
+    plain_size, ahead_size = (one.observation_space("player_0")["observation"].shape[0] for one in (plain, ahead))
+    head, _, tail = text.partition("| offset |")
+    rows = re.findall(r"^\| (\d+)(?: to (\d+))? \| `(\w+)` \| (.*) \|$", head, re.MULTILINE)
+    assert indices(rows) == list(range(plain_size))
+    per_action = re.findall(r"^\| (\d+)(?: to (\d+))? \| (?!`)(.*) \|$", tail, re.MULTILINE)
+    numbers = plain.rules.numbers.tolist()
+    assert len(indices(per_action)) * len(numbers) == ahead_size - plain_size
+    plain.reset()
+    plain.step(len(numbers) // 2)
+    observation = plain.last()[0]["observation"]
+    masks = {"pool": plain.rules.available(plain.duel.position), "followers": plain.duel.legal}
+    for first, last, part, meaning in rows:
+        if part in masks:
+            sign, shift = re.search(r"\*index\* ([+-]) (\d+)", meaning).groups()
+            for index in range(int(first), int(last) + 1):
+                number = index + int(sign + shift)
+                assert observation[index] == masks[part][numbers.index(number)], (part, number)
+
+
+def indices(rows):
+    return [index for first, last, *_ in rows for index in range(int(first), int(last or first) + 1)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -79,5 +107,6 @@ def test_links_and_paths_lead_somewhere(page):
 
 
 def test_pictures_are_pictures():
-    for picture in re.findall(r"!\[.*?\]\((.*?)\)", README.read_text()):
-        assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+    for page in PAGES:
+        for picture in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text()):
+            assert (page.parent / picture).read_bytes().startswith((b"\x89PNG", b"GIF89a")), picture
