@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from numduel_env import positions
 from numduel_env.agent import SolverAgent
 from numduel_env.batch import Position, batch_of_one
 from numduel_env.cli import OneLineParser, chosen_game, progress_bar, run_program
@@ -151,7 +152,11 @@ def make_parser() -> tuple[OneLineParser, dict[str, argparse.ArgumentParser]]:
         "evaluate", help="play agents against each other, every move graded", description=evaluation.__doc__
     )
     evaluation.add_arguments(evaluating)
-    return parser, {"games": games, "solve": solving, "evaluate": evaluating}
+    writing = commands.add_parser(
+        "positions", help="write solved positions as data, a line each", description=positions.__doc__
+    )
+    positions.add_arguments(writing)
+    return parser, {"games": games, "solve": solving, "evaluate": evaluating, "positions": writing}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -163,6 +168,8 @@ def run(arguments: Sequence[str]) -> int:
             list_games()
         elif args.command == "solve":
             solve(commands["solve"], args)
+        elif args.command == "positions":
+            positions.run(commands["positions"], args, [parser.prog, *arguments])
         else:
             return evaluation.run(commands["evaluate"], args, [parser.prog, *arguments])
     except TooLargeToSolve as too_large:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import IO, Annotated, Any, TypeVar
 
 import msgspec
 
@@ -57,17 +58,24 @@ def from_builtins(value: Any, kind: type[RecordT]) -> RecordT:
         raise BadRecord(" ".join(str(wrong).split())) from None
 
 
-def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Replace a file at once: whoever reads it finds the old content or the new."""
+@contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Give a file to write into that takes the place of ``path`` at once when it is whole, and goes if it is not."""
     unfinished = f"{path}.{os.getpid()}.tmp"
     try:
         with open(unfinished, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            yield file
         os.replace(unfinished, path)
     except BaseException:
         with suppress(OSError):
             os.remove(unfinished)
         raise
+
+
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Replace a file at once: whoever reads it finds the old content or the new."""
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def refuse_unwritable(path: str) -> None:
