@@ -63,6 +63,11 @@ class RandomAgent:
     def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
         return random_legal(legal, generator)
 
+    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
+        """Choose as ``choose`` does of a batch of one, with the same random number."""
+        actions = duel.state.actions
+        return actions[int(generator.random() * len(actions))]
+
 
 class GreedyAgent:
     """Takes a win, avoids moves that lose or that let the opponent win at once, then goes by ``rules.appraise``.
@@ -193,7 +198,10 @@ class PlayerAgent:
 
 def as_player(agent: Agent) -> Player:
     """Return whom to ask for a move in a duel."""
-    return agent if isinstance(agent, PlayerAgent) else AgentPlayer(agent)
+    # A class derived from RandomAgent may choose otherwise.
+    if isinstance(agent, PlayerAgent) or type(agent) is RandomAgent:
+        return agent
+    return AgentPlayer(agent)
 
 
 class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is

@@ -9,7 +9,7 @@ import numpy as np
 
 from numduel_env.batch import BoolArray, PositionT
 from numduel_env.rules import Rules
-from numduel_env.transitions import State, transitions_of
+from numduel_env.transitions import State
 
 if TYPE_CHECKING:
     from numduel_env.games import GameSpec
@@ -49,8 +49,7 @@ class Duel(Generic[PositionT]):
     def __init__(self, rules: Rules[PositionT], actions: Iterable[int] = ()) -> None:
         self.rules = rules
         self.actions: list[int] = []
-        self._transitions = transitions_of(rules)
-        self._enter(self._transitions.start)
+        self._enter(rules.remembered.start)
         self.over = False
         self.truncated = False
         self.finished = False
@@ -63,7 +62,7 @@ class Duel(Generic[PositionT]):
     def from_position(cls, rules: Rules[PositionT], position: PositionT) -> Duel[PositionT]:
         """Return a duel in which seat 0 is to move in an unfinished ``position``; plies count from here."""
         duel = cls(rules)
-        duel._enter(duel._transitions.state(rules, position))
+        duel._enter(rules.remembered.at(rules, position))
         return duel
 
     def _enter(self, state: State[PositionT]) -> None:
@@ -108,18 +107,20 @@ class Duel(Generic[PositionT]):
         if self.finished:
             raise ValueError("the game is over")
         state = self.state
-        if not 0 <= action < len(state.legal):
-            raise ValueError(f"an action is an integer from 0 to {len(state.legal) - 1}, not {action!r}")
-        if not state.legal[action]:
-            self.offence = action
-            self.legal = np.zeros_like(self.legal)
-            self._end(self.seat, -1)
-            return
+        after = state.after.get(action) if state.after is not None else None
+        if after is None:
+            if not 0 <= action < len(state.legal):
+                raise ValueError(f"an action is an integer from 0 to {len(state.legal) - 1}, not {action!r}")
+            if not state.legal[action]:
+                self.offence = action
+                self.legal = np.zeros_like(self.legal)
+                self._end(self.seat, -1)
+                return
+            after = self.rules.remembered.after(self.rules, state, action)
         # What _enter does, without the call: this runs every ply.
-        after = self.state = self._transitions.after(self.rules, state, action)
-        self.position, self.legal = after.position, after.legal
+        self.state, self.position, self.legal = after, after.position, after.legal
         self.actions.append(action)
-        if not after.moves:
+        if after.over:
             self._end(self.seat, after.value)
         elif len(self.actions) >= self.rules.max_plies:
             self.truncated = self.finished = True
@@ -134,17 +135,17 @@ class Duel(Generic[PositionT]):
         """Return a duel that shares nothing with this one but the rules: whatever is done to it changes no game."""
         twin = Duel.__new__(Duel)
         twin.__dict__.update(self.__dict__, actions=self.actions.copy(), legal=self.legal.copy())
-        twin.position = self.position._make(np.copy(field)[()] for field in self.position)
+        twin.position, copied = (self.position._make(np.copy(field)[()] for field in self.position) for _ in range(2))
+        twin.state = State(self.rules, copied)
         return twin
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: not what the rules remember."""
-        return {name: value for name, value in vars(self).items() if name not in ("state", "_transitions")}
+        return {name: value for name, value in vars(self).items() if name != "state"}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         vars(self).update(saved)
-        self._transitions = transitions_of(self.rules)
-        self.state = self._transitions.state(self.rules, self.position)
+        self.state = self.rules.remembered.at(self.rules, self.position)
 
     def __repr__(self) -> str:
         numbers = self.rules.numbers

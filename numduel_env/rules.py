@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray, PositionT, any_legal
+from numduel_env.transitions import States
 
 LARGEST_NUMBER = 10_000
 """The largest number of a range: tables of which number divides which grow with its square."""
@@ -100,14 +101,9 @@ class Rules(ABC, Generic[PositionT]):
         return moves
 
     @cached_property
-    def start(self) -> tuple[PositionT, BoolArray]:
-        """The first position of one game and its mask, computed once and read-only."""
-        position = self.initial()
-        legal = self.legal(position)
-        for shared in (*position, legal):
-            if isinstance(shared, np.ndarray):
-                shared.setflags(write=False)
-        return position, legal
+    def remembered(self) -> States[PositionT]:
+        """What single games remember of this game's positions."""
+        return States(self)
 
     def play_all(self, position: PositionT) -> PositionT:
         """Return the positions after every action, as a batch with one more axis; meaningless where illegal."""
@@ -123,6 +119,14 @@ class Rules(ABC, Generic[PositionT]):
         """Return itself: rules never change, and copying an environment should copy only its game."""
         return self
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the data of the game, without what has been computed from it."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
+
 
 def own_copy(rules: Rules[PositionT]) -> Rules[PositionT]:
     """Return a copy that shares no array with the rules, or the rules themselves if they cannot be pickled.
@@ -137,12 +141,7 @@ def own_copy(rules: Rules[PositionT]) -> Rules[PositionT]:
 
 def same_rules(one: Rules[Any], other: Rules[Any]) -> bool:
     """Return whether two games are one: the same class with the same data."""
-
-    def data(rules: Rules[Any]) -> dict[str, object]:
-        cached = {name for name in vars(rules) if isinstance(getattr(type(rules), name, None), cached_property)}
-        return {name: value for name, value in vars(rules).items() if name not in cached}
-
-    mine, theirs = data(one), data(other)
+    mine, theirs = Rules.__getstate__(one), Rules.__getstate__(other)
     return (
         type(one) is type(other)
         and mine.keys() == theirs.keys()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
@@ -12,21 +12,24 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 
 from numduel_env.duel import Duel
-from numduel_env.envs.base import RENDER_MODES, EnvBase, Info
+from numduel_env.envs.base import INT8, RENDER_MODES, EnvBase, Info
 from numduel_env.games import GameSpec
+
+Value = TypeVar("Value")
 
 SEATS = ("player_0", "player_1")
 
 SET_BY_RESET = {"agents", "num_agents", "agent_selection", "rewards", "terminations", "truncations", "infos"}
 
-# Held as dtype objects: NumPy looks up a scalar type anew on every call.
-MASK = np.dtype(np.int8)
-
 Observation = dict[str, NDArray[Any]]
-
 
 TURNS = (SEATS, SEATS[::-1])
 """The seat to move and the waiting one, after an even and an odd number of plies."""
+
+
+def by_seat(first: Value, second: Value) -> dict[str, Value]:
+    """Return what each seat has: ``dict(zip(SEATS, (first, second)))``."""
+    return {"player_0": first, "player_1": second}
 
 
 def not_reset(call: str) -> AssertionError:
@@ -99,10 +102,8 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         duel = self._opened(options)
         self._duel = duel
         self.agents = list(SEATS)
-        self.rewards = dict.fromkeys(SEATS, 0.0)
-        self._cumulative_rewards = dict.fromkeys(SEATS, 0.0)
-        self.terminations = dict.fromkeys(SEATS, False)
-        self.truncations = dict.fromkeys(SEATS, False)
+        self.rewards, self._cumulative_rewards = by_seat(0.0, 0.0), by_seat(0.0, 0.0)
+        self.terminations, self.truncations = by_seat(False, False), by_seat(False, False)
         self._hand_over(duel)
         if self.render_mode == "human":
             self.render()
@@ -113,7 +114,7 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         self.agent_selection = mover
         # The mask alone: TorchRL, which finds it in the observation, fails on infos that hold it beside something else.
         self.infos: dict[str, Info] = {
-            mover: {"action_mask": duel.legal.astype(MASK)},
+            mover: {"action_mask": duel.legal.astype(INT8)},
             waiting: {"action_mask": self._no_move.copy()},
         }
 
@@ -122,10 +123,8 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         if duel is None:
             raise not_reset("observe")
         if agent == TURNS[len(duel.actions) & 1][0]:
-            # An illegal action, or truncation, ends a game where its rules would go on.
-            seen = self._observed(duel.state) if not duel.finished else self.observer(duel.position, duel.legal)
-            return {"observation": seen, "action_mask": duel.legal.astype(MASK)}
-        return {"observation": self._observed(duel.state, waiting=True), "action_mask": self._no_move.copy()}
+            return {"observation": self._observed(duel, False), "action_mask": duel.legal.astype(INT8)}
+        return {"observation": self._observed(duel, True), "action_mask": self._no_move.copy()}
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
         if self._duel is None:
@@ -167,11 +166,11 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
             self.render()
 
     def _finish(self, duel: Duel[Any]) -> None:
-        first, second = SEATS
-        self.rewards = {first: float(duel.payoff[0]), second: float(duel.payoff[1])}
-        self._cumulative_rewards = dict(self.rewards)
-        self.terminations = dict.fromkeys(SEATS, duel.over)
-        self.truncations = dict.fromkeys(SEATS, duel.truncated)
+        first, second = duel.payoff
+        self.rewards = by_seat(float(first), float(second))
+        self._cumulative_rewards = self.rewards.copy()
+        self.terminations = by_seat(duel.over, duel.over)
+        self.truncations = by_seat(duel.truncated, duel.truncated)
         if duel.offence is not None:
             self.infos[self.agent_selection]["illegal"] = True
 

@@ -10,11 +10,11 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from numduel_env.agent import Agent, AgentLike, make_agent
+from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel, replay
 from numduel_env.games import GameSpec, find_game
 from numduel_env.observation import Observer
 from numduel_env.solvers import TooLargeToSolve
-from numduel_env.transitions import State
 
 RENDER_MODES = ["human", "ansi", "rgb_array"]
 ILLEGAL = ("lose", "raise")
@@ -23,19 +23,30 @@ Info = dict[str, Any]
 """What Gymnasium and PettingZoo call ``info`` and ``options``."""
 
 
+INT8 = np.dtype(np.int8)
+
+
 class QuickDiscrete(Discrete):
-    """``Discrete`` whose samples under a mask take a tenth of the time; they are another sequence of numbers."""
+    """``Discrete(n)``, whose samples under a mask are the same in a fraction of the time.
+
+    Copies and pickles are Gymnasium's own class: a trained model that was saved with the space needs no numduel_env.
+    """
+
+    def __init__(self, n: int, seed: int | np.random.Generator | None = None) -> None:
+        super().__init__(n, seed)
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.int64:
-        if type(mask) is np.ndarray and mask.dtype == np.int8 and mask.shape == (self.n,):
+        if type(mask) is np.ndarray and mask.dtype is INT8 and mask.ndim == 1 and probability is None:
             content = mask.tobytes()
-            if content.count(0) + content.count(1) == self.n and probability is None:
-                allowed = mask.nonzero()[0]
-                if len(allowed):
-                    sampled: np.int64 = self.start + allowed[int(self.np_random.random() * len(allowed))]
-                    return sampled
+            ones = content.count(1)
+            if ones and ones + content.count(0) == self.n:
+                sampled: np.int64 = mask.nonzero()[0][self.np_random.integers(ones)]
+                return sampled
         # No mask, nothing allowed, or a mistake that Discrete has words for.
         return super().sample(mask, probability)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Discrete, (int(self.n),), vars(self)
 
 
 class EnvBase:
@@ -91,17 +102,22 @@ class EnvBase:
             number = int(self.rules.numbers[action])
             raise ValueError(f"action {action} is illegal: {self.game.wording.refusal(duel, number)}")
 
-    def _observed(self, state: State[Any], waiting: bool = False) -> NDArray[np.float32]:
+    def _observed(self, duel: Duel[Any], waiting: bool) -> NDArray[np.float32]:
         """Return what the player to move observes in one game, or the waiting seat: a fresh array."""
-        key = self.observer.lookahead, waiting
-        remembered = state.observations.get(key)
-        if remembered is None:
-            if waiting:
-                remembered = self.observer(self.rules.turned(state.position))
-            else:
-                remembered = self.observer(state.position, state.legal)
-            state.observations[key] = remembered
-        return remembered.copy()
+        state = duel.state
+        # An illegal action, or truncation, ends a game whose rules would go on: then the mask is not the state's.
+        known = state.observations if duel.legal is state.legal or waiting else None
+        if known is None:
+            return self._observe(duel.position, duel.legal, waiting)
+        kind = self.observer.lookahead, waiting
+        observation = known.get(kind)
+        if observation is None:
+            observation = self._observe(state.position, state.legal, waiting)
+            self.rules.remembered.keep(state, kind, observation)
+        return observation.copy()
+
+    def _observe(self, position: Any, legal: BoolArray, waiting: bool) -> NDArray[np.float32]:
+        return self.observer(self.rules.turned(position)) if waiting else self.observer(position, legal)
 
     def _opened(self, options: Info | None) -> Duel[Any]:
         """Return a new duel in which ``options["moves"]`` have been played; unknown options may be somebody else's."""

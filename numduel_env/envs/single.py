@@ -109,10 +109,7 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
             self.render()
 
     def _observation(self, duel: Duel[Any]) -> NDArray[np.float32]:
-        if self._opponent is None or duel.seat == self._seat:
-            # An illegal action, or truncation, ends a game where its rules would go on.
-            return self._observed(duel.state) if not duel.finished else self.observer(duel.position, duel.legal)
-        return self._observed(duel.state, waiting=True)
+        return self._observed(duel, self._opponent is not None and len(duel.actions) & 1 != self._seat)
 
     def _info(self, duel: Duel[Any]) -> Info:
         return {

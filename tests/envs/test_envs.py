@@ -415,7 +415,7 @@ def test_an_agent_that_edits_its_mask_removes_no_number(game, params):
     duel = single.unwrapped.duel
     np.testing.assert_equal(duel.position, Duel(rules, duel.actions).position)
     np.testing.assert_array_equal(duel.legal, Duel(rules, duel.actions).legal)
-    np.testing.assert_array_equal(rules.start[1], rules.legal(rules.initial()))
+    np.testing.assert_array_equal(rules.remembered.start.legal, rules.legal(rules.initial()))
     vector = make_vec(game, params, num_envs=2, seat="second", opponent=MaskEditor)
     _, infos = vector.reset(seed=0)
     np.testing.assert_array_equal(infos["action_mask"], [duel.legal] * 2)
