@@ -16,12 +16,11 @@ import importlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agents.checkpoint import WANTED, BadCheckpoint, read_tensors
 from agents.learned import Architecture, LearnedAgent, read_weights
 from agents.networks import AfterstateNetwork
-from numduel_env.agent import AgentLike
 from numduel_env.cli import progress_bar, run_program
 from numduel_env.observation import AfterstateObserver
 from numduel_env.rules import Rules
@@ -34,11 +33,6 @@ from train.runs.progress import Budget, learning_bar
 from train.runs.record import Record, begin_card
 from train.runs.task import RunArguments, Task, asked_task, make_parser, option
 from train.sb3_ppo.preset import LAYERS, PRESET, gamma_against
-
-if TYPE_CHECKING:
-    from sb3_contrib import MaskablePPO
-
-    from train.sb3_ppo.watch import Watch
 
 PROGRAM = "train/ppo.py"
 
@@ -133,6 +127,7 @@ def bytes_of_update(rules: Rules[Any]) -> int:
 def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
     """Learn in ``folder``, and return what to print; raises ``BadCheckpoint`` if the run that is to go on cannot."""
     from train.runs.curve import draw_curve
+    from train.sb3_ppo.learner import make_learner
     from train.sb3_ppo.pool import Pool
     from train.sb3_ppo.state import restore
     from train.sb3_ppo.watch import Watch
@@ -147,7 +142,16 @@ def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
     # Who learns, from whom, and what happens beside it.
     pool = Pool(rules, observer) if args.opponent == "pool" else None
     watch = Watch(folder, record, observer, args.budget, pool)
-    model = make_model(task, pool or args.opponent, watch)
+    model = make_learner(
+        task.spec,
+        task.params,
+        pool or args.opponent,
+        gamma_against(args.opponent),
+        record.training.sessions[-1].seed,
+        learning_rate=lambda _: PRESET.learning_rate * watch.annealing,
+        tensorboard_log=str(folder / LOGS),
+        device=args.device,
+    )
     if task.card:
         record.keep(read_weights(folder, task.card, rules))
         restore(model.policy, folder, task.card)
@@ -167,41 +171,6 @@ def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
     watch.save(finished=True)
     written = f"{folder}: card.json, weights, curve.png, {LOGS}"
     return summary(record.card, task.params, written, f"ppo:{folder}")
-
-
-def make_model(task: Task[PPOArguments], opponent: AgentLike, watch: Watch) -> MaskablePPO:
-    """Return the learner and the games that it plays."""
-    from sb3_contrib import MaskablePPO
-
-    from numduel_env.envs.sb3 import SB3VectorEnv
-    from train.sb3_ppo.envs import AfterstateVectorEnv
-    from train.sb3_ppo.network import AfterstatePolicy
-
-    seed = watch.record.training.sessions[-1].seed
-    games = AfterstateVectorEnv(
-        task.spec,
-        PRESET.num_envs,
-        opponent=opponent,
-        autoreset_mode="SameStep",
-        random_openings=PRESET.random_openings,
-        **task.params,
-    )
-    return MaskablePPO(
-        AfterstatePolicy,
-        SB3VectorEnv(games, seed),
-        learning_rate=lambda _: PRESET.learning_rate * watch.annealing,
-        n_steps=PRESET.n_steps,
-        batch_size=PRESET.batch_size,
-        n_epochs=PRESET.n_epochs,
-        gamma=gamma_against(task.arguments.opponent),
-        gae_lambda=PRESET.gae_lambda,
-        ent_coef=PRESET.ent_coef,
-        vf_coef=PRESET.vf_coef,
-        policy_kwargs={"features": watch.observer.size, "layers": LAYERS},
-        tensorboard_log=str(watch.folder / LOGS),
-        seed=seed,
-        device=task.arguments.device,
-    )
 
 
 if __name__ == "__main__":

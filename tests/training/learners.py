@@ -14,6 +14,7 @@ from numduel_env import GAMES
 from numduel_env.envs.sb3 import SB3VectorEnv
 from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.observation import AfterstateObserver
+from train.sb3_ppo.buffer import LegalMovesBuffer
 from train.sb3_ppo.envs import AfterstateVectorEnv
 from train.sb3_ppo.network import AfterstatePolicy
 
@@ -34,6 +35,7 @@ def learner(adapted, seed=0, layers=(8,), **options):
     """Return MaskablePPO on games that show the afterstates."""
     policy = {"features": adapted.environment.afterstates.size, "layers": layers}
     options = {"n_steps": 16, "batch_size": 64, "gamma": -1.0, **options}
+    options = {"rollout_buffer_class": LegalMovesBuffer, **options}
     return MaskablePPO(AfterstatePolicy, adapted, policy_kwargs=policy, seed=seed, device="cpu", **options)
 
 

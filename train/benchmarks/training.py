@@ -22,13 +22,11 @@ from agents.cards import Card, Evaluation, TrainingProgress
 from agents.checkpoint import read_card, rules_of
 from agents.learned import load_agent
 from agents.mcts import MCTSAgent
-from numduel_env.envs.sb3 import SB3VectorEnv
 from numduel_env.evaluation.exploitability import walk
 from numduel_env.games import find_game
 from numduel_env.solvers import solver_for
-from train.sb3_ppo.envs import AfterstateVectorEnv
-from train.sb3_ppo.network import AfterstatePolicy
-from train.sb3_ppo.preset import LAYERS, PRESET, gamma_against
+from train.sb3_ppo.learner import make_learner
+from train.sb3_ppo.preset import gamma_against
 
 PPO = Path(__file__).parent.parent / "ppo.py"
 
@@ -238,27 +236,7 @@ def plies_per_second(model: Any, seconds: float) -> float:
 def throughput_rows(seconds: float = 20) -> Iterator[str]:
     """Yield a table of how fast Divider Duel is learned on one core, beside MaskablePPO on connect_four_v3."""
     torch.set_num_threads(1)
-    environment = AfterstateVectorEnv(
-        find_game("divider-duel"),
-        PRESET.num_envs,
-        opponent="self",
-        autoreset_mode="SameStep",
-        random_openings=PRESET.random_openings,
-    )
-    ours = MaskablePPO(
-        AfterstatePolicy,
-        SB3VectorEnv(environment, seed=0),
-        learning_rate=PRESET.learning_rate,
-        n_steps=PRESET.n_steps,
-        batch_size=PRESET.batch_size,
-        n_epochs=PRESET.n_epochs,
-        gamma=gamma_against("self"),
-        gae_lambda=PRESET.gae_lambda,
-        ent_coef=PRESET.ent_coef,
-        vf_coef=PRESET.vf_coef,
-        policy_kwargs={"features": environment.afterstates.size, "layers": LAYERS},
-        device="cpu",
-    )
+    ours = make_learner(find_game("divider-duel"), {}, "self", gamma_against("self"), seed=0, device="cpu")
     theirs = MaskablePPO("MlpPolicy", ConnectFour(), device="cpu")
     rates = [plies_per_second(model, seconds) for model in (ours, theirs)]
     yield "| learning | plies/s | times connect_four_v3 | bar |"

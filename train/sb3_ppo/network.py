@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,14 +12,25 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
 from agents.checkpoint import Tensors
+from train.runs.adam import Adam
 
 LOGIT_OF_ILLEGAL = -1e8
+
+
+class LegalMoves(NamedTuple):
+    """An observation of the legal moves alone: which they are ``[N, A]``, and the features of each ``[moves, k]``.
+
+    The moves are in the order of ``legal.nonzero()``.
+    """
+
+    legal: torch.Tensor
+    features: torch.Tensor
 
 
 class AfterstatePolicy(MaskableActorCriticPolicy):
     """An actor and a critic in one: a logit and an action value for each legal move, from the afterstate's features.
 
-    An observation is ``[A, 1 + features]``, flat, as ``AfterstateVectorEnv`` makes it.
+    An observation is ``[A, 1 + features]``, flat, as ``AfterstateVectorEnv`` makes it, or ``LegalMoves``.
 
     The critic is a Q function: the return that follows a move is the target of Q(s, a) for the move that was made, as
     in Sarsa. The state value, which GAE bootstraps from and which is the baseline of the advantage, is its expectation
@@ -30,7 +41,8 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
 
     def __init__(self, *args: Any, features: int, layers: tuple[int, ...], **kwargs: Any) -> None:
         self._features, self._layers = features, layers
-        super().__init__(*args, **kwargs)
+        # Stable-Baselines3 has this eps for Adam, too.
+        super().__init__(*args, optimizer_class=Adam, optimizer_kwargs={"eps": 1e-5}, **kwargs)
 
     def _build(self, lr_schedule: Any) -> None:
         widths = [self._features, *self._layers, 2]
@@ -42,42 +54,45 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
         nn.init.orthogonal_(linear[-1].weight, 0.01)
         alternating = [part for layer in linear for part in (layer, nn.ReLU())]
         self.move = nn.Sequential(*alternating[:-1])
-        options = {"lr": lr_schedule(1), **self.optimizer_kwargs}
-        self.optimizer = self.optimizer_class(self.parameters(), **options)
+        self.optimizer: Any = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
-    def _outputs(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logit and the action value of each move ``[N, A]``; of illegal ones -1e8 and 0."""
+    def _outputs(self, obs: torch.Tensor | LegalMoves) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the log probability and the action value of each move ``[N, A]``; of illegal ones -1e8 and 0."""
+        legal, features = obs if isinstance(obs, LegalMoves) else self._legal_moves(obs)
+        logit, action_value = self.move(features).unbind(-1)
+        logits = torch.full(legal.shape, LOGIT_OF_ILLEGAL, device=legal.device).masked_scatter(legal, logit)
+        action_values = torch.zeros(legal.shape, device=legal.device).masked_scatter(legal, torch.tanh(action_value))
+        return logits.log_softmax(-1), action_values
+
+    def _legal_moves(self, obs: torch.Tensor) -> LegalMoves:
         moves = obs.view(len(obs), -1, 1 + self._features)
         legal = moves[..., 0] > 0
-        outputs = self.move(moves[legal][:, 1:])
-        logits = torch.full(legal.shape, LOGIT_OF_ILLEGAL, device=obs.device).masked_scatter(legal, outputs[:, 0])
-        action_values = torch.zeros(legal.shape, device=obs.device)
-        return logits, action_values.masked_scatter(legal, torch.tanh(outputs[:, 1]))
+        return LegalMoves(legal, moves[legal][:, 1:])
 
-    def _distribution(self, logits: torch.Tensor, action_masks: Any) -> MaskableDistribution:
-        distribution = self.action_dist.proba_distribution(action_logits=logits)
-        if action_masks is not None:
-            distribution.apply_masking(action_masks)
-        return distribution
+    # What follows is what Stable-Baselines3 does by ``get_distribution`` with the mask, which takes twice the time: the
+    # observation is the mask already, and an illegal move has no probability, exactly.
 
     def forward(
         self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        logits, action_values = self._outputs(obs)
-        distribution = self._distribution(logits, action_masks)
-        actions = distribution.get_actions(deterministic=deterministic)
-        return actions, state_value(logits, action_values), distribution.log_prob(actions)
+        log_probabilities, action_values = self._outputs(obs)
+        probabilities = log_probabilities.exp()
+        actions = probabilities.argmax(-1) if deterministic else probabilities.multinomial(1)[:, 0]
+        return actions, state_value(log_probabilities, action_values), chosen(log_probabilities, actions)
 
     def evaluate_actions(
-        self, obs: torch.Tensor, actions: torch.Tensor, action_masks: Any = None
+        self, obs: torch.Tensor | LegalMoves, actions: torch.Tensor, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Return Q(s, a) of the actions, their log probabilities and the policy's entropy."""
-        logits, action_values = self._outputs(obs)
-        distribution = self._distribution(logits, action_masks)
-        return action_values.gather(1, actions[:, None]), distribution.log_prob(actions), distribution.entropy()
+        log_probabilities, action_values = self._outputs(obs)
+        entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)
+        return action_values.gather(1, actions[:, None]), chosen(log_probabilities, actions), entropy
 
     def get_distribution(self, obs: Any, action_masks: Any = None) -> MaskableDistribution:
-        return self._distribution(self._outputs(obs)[0], action_masks)
+        distribution = self.action_dist.proba_distribution(action_logits=self._outputs(obs)[0])
+        if action_masks is not None:
+            distribution.apply_masking(action_masks)
+        return distribution
 
     def predict_values(self, obs: Any) -> torch.Tensor:
         return state_value(*self._outputs(obs))
@@ -92,6 +107,11 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
         }
 
 
-def state_value(logits: torch.Tensor, action_values: torch.Tensor) -> torch.Tensor:
+def state_value(log_probabilities: torch.Tensor, action_values: torch.Tensor) -> torch.Tensor:
     """Return ``[N, 1]``: the mean of the action values under the policy."""
-    return (logits.softmax(-1) * action_values).sum(-1, keepdim=True)
+    return (log_probabilities.exp() * action_values).sum(-1, keepdim=True)
+
+
+def chosen(table: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+    """Return ``[N]``: of each row ``[N, A]`` what it has for the action."""
+    return table.gather(1, actions[:, None])[:, 0]
