@@ -28,7 +28,7 @@ from numduel_env.games import find_game
 from numduel_env.solvers import solver_for
 from train.sb3_ppo.envs import AfterstateVectorEnv
 from train.sb3_ppo.network import AfterstatePolicy
-from train.sb3_ppo.preset import LAYERS, PRESET, gamma_against
+from train.sb3_ppo.preset import PRESET
 
 PPO = Path(__file__).parent.parent / "ppo.py"
 
@@ -238,26 +238,22 @@ def plies_per_second(model: Any, seconds: float) -> float:
 def throughput_rows(seconds: float = 20) -> Iterator[str]:
     """Yield a table of how fast Divider Duel is learned on one core, beside MaskablePPO on connect_four_v3."""
     torch.set_num_threads(1)
+    preset = PRESET.settled("self")
+    settings: Any = preset.of_the_learner()
     environment = AfterstateVectorEnv(
         find_game("divider-duel"),
-        PRESET.num_envs,
+        preset.n_envs,
         opponent="self",
         autoreset_mode="SameStep",
-        random_openings=PRESET.random_openings,
+        random_openings=preset.random_openings,
     )
     ours = MaskablePPO(
         AfterstatePolicy,
         SB3VectorEnv(environment, seed=0),
-        learning_rate=PRESET.learning_rate,
-        n_steps=PRESET.n_steps,
-        batch_size=PRESET.batch_size,
-        n_epochs=PRESET.n_epochs,
-        gamma=gamma_against("self"),
-        gae_lambda=PRESET.gae_lambda,
-        ent_coef=PRESET.ent_coef,
-        vf_coef=PRESET.vf_coef,
-        policy_kwargs={"features": environment.afterstates.size, "layers": LAYERS},
+        learning_rate=preset.learning_rate,
+        policy_kwargs={"features": environment.afterstates.size, "layers": preset.layers},
         device="cpu",
+        **settings,
     )
     theirs = MaskablePPO("MlpPolicy", ConnectFour(), device="cpu")
     rates = [plies_per_second(model, seconds) for model in (ours, theirs)]
