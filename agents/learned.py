@@ -86,15 +86,20 @@ def read_weights(folder: Path, card: Card, rules: Rules[Any]) -> Tensors:
     """Return the weights of a checkpoint, or raise ``BadCheckpoint`` unless they and the card fit ``rules``."""
     if not same_rules(rules_of(card.game), rules):
         raise BadCheckpoint(f"{folder} was trained for {card.game}, not for the game that is played here")
+    return fitting_weights(folder, card, rules)
+
+
+def fitting_weights(folder: Path, card: Card, rules: Rules[Any]) -> Tensors:
+    """Return the weights of a checkpoint, of whatever game, or raise ``BadCheckpoint`` unless they fit ``rules``.
+
+    They do if the game that was learned is observed as this one is.
+    """
     try:
         kind = NETWORKS[card.network.kind]
         observer: Any = kind.make_observer(rules, card.observation.lookahead)
     except (KeyError, ValueError) as wrong:
         raise BadCheckpoint(f"the card in {folder} does not describe its network: {wrong!r}") from None
-    here = Architecture.of(kind.kind, observer, card.network.layers)
-    for part, there, wanted in zip(here._fields, (card.network, card.observation), here):
-        if there != wanted:
-            raise BadCheckpoint(f"the {part} in {folder} is {there}; this version has {wanted}")
+    refuse_misfit(folder, card, Architecture.of(kind.kind, observer, card.network.layers))
     weights = read_tensors(folder, card, "weights")
     shapes = kind.shapes(observer, card.network.layers)
     for name in sorted(shapes.keys() | weights.keys()):
@@ -104,6 +109,13 @@ def read_weights(folder: Path, card: Card, rules: Rules[Any]) -> Tensors:
                 f"the weights in {folder} do not fit the card: {name} should be {shapes.get(name)}, is {found}"
             )
     return weights
+
+
+def refuse_misfit(folder: Path, card: Card, here: Architecture) -> None:
+    """Raise ``BadCheckpoint`` if the network of a checkpoint is built otherwise than ``here``."""
+    for part, there, wanted in zip(here._fields, (card.network, card.observation), here):
+        if there != wanted:
+            raise BadCheckpoint(f"the {part} in {folder} is {there}; here it is {wanted}")
 
 
 def reference_for(rules: Rules[Any]) -> Path:

@@ -2,7 +2,8 @@
 
     python train/ppo.py --game divider-duel
     python train/ppo.py --game prime-rumble --minutes 5 --out runs/rumble
-    python train/ppo.py --resume runs/rumble
+    python train/ppo.py --resume runs/rumble                        goes on; with a finished run, given more --minutes
+    python train/ppo.py --game prime-rumble --init runs/rumble --ent-coef 0.01
 
 In self-play every step is one ply, and observation and reward are the mover's own. Then gamma=-1 is all that PPO needs
 to know about two players: what is good for the next mover is bad for this one. Training ends when the budget is spent,
@@ -14,30 +15,30 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agents.checkpoint import WANTED, BadCheckpoint, read_tensors
-from agents.learned import Architecture, LearnedAgent, read_weights
+from agents.checkpoint import WANTED, Tensors, read_card, read_tensors
+from agents.learned import Architecture, LearnedAgent, fitting_weights, read_weights, refuse_misfit
 from agents.networks import AfterstateNetwork
 from numduel_env.cli import progress_bar, run_program
 from numduel_env.observation import AfterstateObserver
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.storage import write_atomically
+from train.runs.arguments import make_parser
 from train.runs.evaluation import evaluate_agent, summary
-from train.runs.folder import LOGS, new_folder, run_in, unfinished_card
+from train.runs.folder import LOGS, card_of_run, new_folder, run_in
 from train.runs.grading import Grader, judge_of
-from train.runs.progress import Budget, learning_bar
+from train.runs.progress import learning_bar
 from train.runs.record import Record, begin_card
-from train.runs.task import RunArguments, Task, asked_task, make_parser, option
-from train.sb3_ppo.preset import LAYERS, PRESET, gamma_against
+from train.runs.task import Task, asked_hyperparameters, asked_task
+from train.sb3_ppo.arguments import PPOArguments
+from train.sb3_ppo.preset import Preset
 
 PROGRAM = "train/ppo.py"
 
-DEFAULT_PLIES = 1_000_000
-OPPONENTS = ("self", "pool", "random", "greedy", "solver")
 NEEDED = (
     "filelock",
     "matplotlib.figure",
@@ -54,39 +55,12 @@ LARGEST_UPDATE = 8e9
 """The plies of an update may take this many bytes of memory."""
 
 
-@dataclass(frozen=True)
-class PPOArguments(RunArguments):
-    """The arguments of a run, besides the game's own parameters."""
-
-    plies: int | None = option(
-        f"learn from this many plies, in whole updates ({DEFAULT_PLIES:,}, or with --minutes no limit)",
-        changeable=True,
-        type=int,
-    )
-    opponent: str = option("whom to learn against ({}); pool: snapshots of itself", "self", choices=OPPONENTS)
-    device: str = option("where the network learns, as torch names it ({})", "cpu", changeable=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.plies is not None and self.plies < 1:
-            raise ValueError(f"--plies must be at least 1, not {self.plies}")
-        if self.opponent not in OPPONENTS:
-            raise ValueError(f"--opponent must be one of {', '.join(OPPONENTS)}, not {self.opponent}")
-
-    @property
-    def budget(self) -> Budget:
-        """When the run ends."""
-        default = DEFAULT_PLIES if self.minutes is None else float("inf")
-        return Budget(
-            plies=default if self.plies is None else self.plies,
-            seconds=float("inf") if self.minutes is None else 60 * self.minutes,
-        )
-
-
 def main() -> int:
     """Learn and report."""
-    parser = make_parser(PROGRAM, __doc__, PPOArguments)
-    task = asked_task(parser, parser.parse_args(), PPOArguments, lambda place: unfinished_card(Path(place), PROGRAM))
+    parser = make_parser(PROGRAM, __doc__, PPOArguments, {"PPO, by the names of Stable-Baselines3": Preset})
+    typed = parser.parse_args()
+    task = asked_task(parser, typed, PPOArguments, lambda place: card_of_run(Path(place), PROGRAM))
+    args, preset = task.arguments, asked_hyperparameters(parser, typed, Preset, task)
     try:
         # All that is needed on the way, so that nothing is missing in the end.
         for module in NEEDED:
@@ -94,38 +68,58 @@ def main() -> int:
     except ImportError as missing:
         print(f"training needs {missing.name or missing}, which is not installed: {WANTED}", file=sys.stderr)
         return 1
-    import torch
     from threadpoolctl import threadpool_limits
 
-    args = task.arguments
     try:
-        torch.zeros(1, device=args.device).cpu()
-    except (RuntimeError, AssertionError, TypeError, ImportError) as wrong:
-        parser.error(f"--device {args.device} cannot be used: {str(wrong).splitlines()[0]}")
-    if (needed := bytes_of_update(task.rules)) > LARGEST_UPDATE:
-        limit = f"{LARGEST_UPDATE / 1e9:.0f} GB, the most that are allowed"
-        parser.error(f"the plies of one update of this game take {needed / 1e9:.0f} GB of memory, more than {limit}")
-    with progress_bar() as progress:
-        judge = judge_of(task.rules, progress)
-    if judge is None and args.opponent == "solver":
-        parser.error("--opponent solver needs a game that can be solved")
-    try:
+        refuse_what_does_not_fit(args.device, task.rules, preset)
+        initial = None
+        if args.init and not task.card:
+            preset, initial = begin_from(Path(args.init), task.rules, preset)
+        with progress_bar() as progress:
+            judge = judge_of(task.rules, progress)
+        if judge is None and args.opponent == "solver":
+            parser.error("--opponent solver needs a game that can be solved")
         folder = Path(args.resume) if args.resume else new_folder(args.out, task.spec.slug)
         # Networks and games as small as these are no faster on more threads, and much slower where cores are busy.
         with threadpool_limits(1):
-            return run_in(folder, PROGRAM, task.spec.name, lambda: learn(task, folder, judge))
-    except BadCheckpoint as wrong:
+            settled = preset.settled(args.opponent)
+            return run_in(folder, PROGRAM, task.spec.name, lambda: learn(task, settled, initial, folder, judge))
+    except ValueError as wrong:
         parser.error(str(wrong))
 
 
-def bytes_of_update(rules: Rules[Any]) -> int:
-    """Return how much memory the plies of one update take: all moves of all positions, twice in Stable-Baselines3."""
+def refuse_what_does_not_fit(device: str, rules: Rules[Any], preset: Preset) -> None:
+    """Raise a ``ValueError`` if there is no such device, or too little memory for the plies of an update."""
+    import torch
+
+    try:
+        torch.zeros(1, device=device).cpu()
+    except (RuntimeError, AssertionError, TypeError, ImportError) as wrong:
+        raise ValueError(f"--device {device} cannot be used: {str(wrong).splitlines()[0]}") from None
+    # All moves of all positions, twice in Stable-Baselines3.
     of_position = len(rules.numbers) * (1 + AfterstateObserver(rules).size) * 4
-    return 2 * PRESET.plies_per_update * of_position
+    needed = 2 * preset.plies_per_update * of_position
+    if needed > LARGEST_UPDATE:
+        limit = f"{LARGEST_UPDATE / 1e9:.0f} GB, the most that are allowed"
+        raise ValueError(
+            f"the plies of one update of this game take {needed / 1e9:.0f} GB of memory, more than {limit}"
+        )
 
 
-def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
-    """Learn in ``folder``, and return what to print; raises ``BadCheckpoint`` if the run that is to go on cannot."""
+def begin_from(folder: Path, rules: Rules[Any], preset: Preset) -> tuple[Preset, Tensors]:
+    """Return hyperparameters for a network like that of another run, and its weights; raises ``BadCheckpoint``."""
+    card = read_card(folder)
+    preset = preset if preset.net_arch else replace(preset, net_arch=",".join(map(str, card.network.layers)))
+    here = Architecture.of(AfterstateNetwork.kind, AfterstateObserver(rules), preset.layers)
+    refuse_misfit(folder, card, here)
+    return preset, fitting_weights(folder, card, rules)
+
+
+def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, folder: Path, judge: Solver | None) -> str:
+    """Learn in ``folder``, and return what to print; raises ``BadCheckpoint`` if the run that is to go on cannot.
+
+    A new run begins with the weights ``initial``, if there are some.
+    """
     from train.runs.curve import draw_curve
     from train.sb3_ppo.learner import make_learner
     from train.sb3_ppo.pool import Pool
@@ -134,21 +128,20 @@ def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
 
     # What was asked for, and how far it has come: a card, which is written again and again.
     args, rules, observer = task.arguments, task.rules, AfterstateObserver(task.rules)
-    preset = PRESET.settings(gamma_against(args.opponent))
-    architecture = Architecture.of(AfterstateNetwork.kind, observer, LAYERS)
-    card = begin_card(task, PROGRAM, architecture, preset, args.device, PACKAGES)
+    architecture = Architecture.of(AfterstateNetwork.kind, observer, preset.layers)
+    card = begin_card(task, PROGRAM, architecture, preset.settings(), args.device, PACKAGES)
     record = Record(card, Grader(judge) if judge else None)
 
     # Who learns, from whom, and what happens beside it.
     pool = Pool(rules, observer) if args.opponent == "pool" else None
     watch = Watch(folder, record, observer, args.budget, pool)
-    model = make_learner(
+    model: Any = make_learner(
         task.spec,
         task.params,
         pool or args.opponent,
-        gamma_against(args.opponent),
+        preset,
         record.training.sessions[-1].seed,
-        learning_rate=lambda _: PRESET.learning_rate * watch.annealing,
+        learning_rate=lambda _: preset.learning_rate * watch.annealing,
         tensorboard_log=str(folder / LOGS),
         device=args.device,
     )
@@ -156,8 +149,10 @@ def learn(task: Task[PPOArguments], folder: Path, judge: Solver | None) -> str:
         record.keep(read_weights(folder, task.card, rules))
         restore(model.policy, folder, task.card)
         if pool:
-            pool.restore(read_tensors(folder, task.card, "pool"), LAYERS)
+            pool.restore(read_tensors(folder, task.card, "pool"), preset.layers)
         model.num_timesteps = watch.plies
+    elif initial:
+        model.policy.set_tensors(initial)
     plies_left = int(min(args.budget.plies - watch.plies, sys.maxsize // 2))
     with learning_bar(watch.plies) as watch.report:
         model.learn(plies_left, callback=watch, tb_log_name="ppo", reset_num_timesteps=False)

@@ -27,12 +27,13 @@ from agents.networks import FlatNetwork
 from numduel_env.cli import progress_bar, run_program
 from numduel_env.observation import Observer
 from train.rllib_ppo.preset import LAYERS, PRESET
+from train.runs.arguments import MINUTES, Limits, RunArguments, make_parser, option
 from train.runs.evaluation import evaluate_agent, summary
 from train.runs.folder import run_in
 from train.runs.grading import Grader, judge_of
-from train.runs.progress import Budget, learning_bar
+from train.runs.progress import learning_bar
 from train.runs.record import Record, begin_card
-from train.runs.task import RunArguments, Task, asked_task, make_parser, option
+from train.runs.task import Task, asked_task
 
 if TYPE_CHECKING:
     from train.rllib_ppo.folder import RunFolder
@@ -42,20 +43,27 @@ WANTED = "pip install -c constraints-rllib.txt -e '.[rllib]'"
 PACKAGES = ("gymnasium", "numpy", "pettingzoo", "ray", "torch")
 """Their versions stand on the card."""
 
-MOST_ENV_RUNNERS = 10_000
-
 
 @dataclass(frozen=True)
 class RLlibArguments(RunArguments):
     """The arguments of a run, besides the game's own parameters."""
 
-    minutes: float = option("learn for this long, in all the sessions of a run ({})", 3.0, changeable=True, type=float)
+    minutes: float = option(
+        "learn for this long, in all the sessions of a run ({})", 3.0, ends_run=True, type=float, limits=MINUTES
+    )
     out: str | None = option("the folder or URI to write, new or empty (runs/GAME-TIME)", metavar="PLACE")
     resume: str | None = option(
-        "go on with the unfinished run in this folder or at this URI", changeable=True, metavar="PLACE"
+        "go on with the run in this folder or at this URI; with a finished one, if it is given more --minutes",
+        changeable=True,
+        metavar="PLACE",
     )
     env_runners: int = option(
-        "the number of processes that play; 0: this one does ({})", 1, changeable=True, type=int, metavar="N"
+        "the number of processes that play; 0: this one does ({})",
+        1,
+        changeable=True,
+        type=int,
+        metavar="N",
+        limits=Limits(0, 10_000),
     )
     address: str = option(
         "HOST:PORT of a running Ray cluster, auto: the one of this machine, local: start Ray here ({})",
@@ -65,18 +73,11 @@ class RLlibArguments(RunArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.env_runners <= MOST_ENV_RUNNERS:
-            raise ValueError(f"--env-runners must be from 0 to {MOST_ENV_RUNNERS:,}, not {self.env_runners}")
         host, _, port = self.address.rpartition(":")
         if self.address not in ("auto", "local") and (
             not host or "/" in host or not port.isdecimal() or int(port) > 65535
         ):
             raise ValueError(f"--address must be HOST:PORT, auto or local, not {self.address}")
-
-    @property
-    def budget(self) -> Budget:
-        """When the run ends."""
-        return Budget(plies=float("inf"), seconds=60 * self.minutes)
 
 
 def main() -> int:

@@ -89,7 +89,7 @@ def test_learning_rate_and_entropy_bonus_fall_with_the_budget(tmp_path):
 def test_a_finished_run_and_an_occupied_folder_are_refused(learned):
     before = read_card(learned.folder)
     again = run_program(PROGRAM, "--resume", learned.folder)
-    assert again.code == 2 and "nothing to resume" in again.err
+    assert again.code == 2 and "is finished and plays perfectly: there is nothing to learn" in again.err
     refused = run_program(PROGRAM, "--game", "prime-rumble", "--out", learned.folder)
     assert refused.code == 2 and "holds a run of divider-duel" in refused.err
     assert read_card(learned.folder) == before

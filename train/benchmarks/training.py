@@ -26,7 +26,7 @@ from numduel_env.evaluation.exploitability import walk
 from numduel_env.games import find_game
 from numduel_env.solvers import solver_for
 from train.sb3_ppo.learner import make_learner
-from train.sb3_ppo.preset import gamma_against
+from train.sb3_ppo.preset import PRESET
 
 PPO = Path(__file__).parent.parent / "ppo.py"
 
@@ -236,7 +236,7 @@ def plies_per_second(model: Any, seconds: float) -> float:
 def throughput_rows(seconds: float = 20) -> Iterator[str]:
     """Yield a table of how fast Divider Duel is learned on one core, beside MaskablePPO on connect_four_v3."""
     torch.set_num_threads(1)
-    ours = make_learner(find_game("divider-duel"), {}, "self", gamma_against("self"), seed=0, device="cpu")
+    ours = make_learner(find_game("divider-duel"), {}, "self", PRESET.settled("self"), seed=0, device="cpu")
     theirs = MaskablePPO("MlpPolicy", ConnectFour(), device="cpu")
     rates = [plies_per_second(model, seconds) for model in (ours, theirs)]
     yield "| learning | plies/s | times connect_four_v3 | bar |"

@@ -14,7 +14,7 @@ from typing import Any
 from agents.cards import Card, TrainingCard
 from agents.checkpoint import CARD, BadCheckpoint, write_checkpoint
 from train.rllib_ppo.remote import RemoteFolder, is_uri
-from train.runs.folder import new_folder, unfinished_card
+from train.runs.folder import card_of_run, new_folder
 from train.runs.record import Record
 
 
@@ -43,7 +43,7 @@ class RunFolder:
 
     @classmethod
     def resume(cls, place: str, program: str) -> tuple[RunFolder, Card]:
-        """Return the unfinished run of ``program`` in the folder or at the URI ``place``, and its card."""
+        """Return the run of ``program`` in the folder or at the URI ``place``, and its card."""
         if not is_uri(place):
             folder = Path(place)
             card, training = whole_card(folder, program)
@@ -117,7 +117,7 @@ class RunFolder:
 
 def whole_card(folder: Path, program: str) -> tuple[Card, TrainingCard]:
     """Return the card of a run of RLlib's that can go on, and its training part, or raise ``BadCheckpoint``."""
-    card = unfinished_card(folder, program)
+    card = card_of_run(folder, program)
     assert card.training is not None
     name = card.training.state
     if name is None or Path(name).name != name or not (folder / name).is_dir():

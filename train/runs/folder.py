@@ -85,11 +85,9 @@ def run_in(folder: Path, program: str, game: str, learn: Callable[[], str]) -> i
     return code
 
 
-def unfinished_card(folder: Path, program: str) -> Card:
-    """Return the card of a run that ``program`` can go on with, or raise ``BadCheckpoint``."""
+def card_of_run(folder: Path, program: str) -> Card:
+    """Return the card of a run of ``program``, or raise ``BadCheckpoint``."""
     card = read_card(folder)
     if card.training is None or card.training.program != program:
         raise BadCheckpoint(f"{folder} was not written by {program}")
-    if (progress := card.training.progress).finished:
-        raise BadCheckpoint(f"{folder} is finished ({progress.plies:,} plies): there is nothing to resume")
     return card

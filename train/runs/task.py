@@ -4,48 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
 from agents.cards import Card, Settings, TrainingCard
 from agents.checkpoint import BadCheckpoint, rules_of
-from numduel_env.cli import ChosenGame, OneLineParser, chosen_game, flag
+from numduel_env.cli import ChosenGame, chosen_game, flag
 from numduel_env.games import GameSpec, Params, find_known_game
 from numduel_env.rules import Rules
 from numduel_env.storage import BadRecord, from_builtins
-
-MOST_MINUTES = 1_000_000
-LARGEST_SEED = 2**32 - 1
-
-
-def option(text: str, default: Any = None, *, changeable: bool = False, **more: Any) -> Any:
-    """Return a field of the arguments; ``text`` ({} stands for the default) and ``more`` are for the command line.
-
-    Only what is ``changeable`` may change when a run goes on.
-    """
-    return field(default=default, metadata={"changeable": changeable, "help": text, **more})
-
-
-@dataclass(frozen=True)
-class RunArguments:
-    """The arguments of every training program, besides the game's own parameters. A program adds its own."""
-
-    game: str | None = option("the game's name: see python -m numduel_env games")
-    minutes: float | None = option(
-        "learn for this long, in all the sessions of a run (no limit)", changeable=True, type=float
-    )
-    seed: int = option("of all that is random ({})", 0, type=int)
-    out: str | None = option("the folder to write, new or empty (runs/GAME-TIME)", metavar="FOLDER")
-    resume: str | None = option("go on with the unfinished run in this folder", changeable=True, metavar="FOLDER")
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.seed <= LARGEST_SEED:
-            raise ValueError(f"--seed must be from 0 to {LARGEST_SEED:,}, not {self.seed}")
-        if self.minutes is not None and not 0 < self.minutes <= MOST_MINUTES:
-            raise ValueError(f"--minutes must be positive and at most {MOST_MINUTES:,}, not {self.minutes}")
-
+from train.runs.arguments import Checked, RunArguments
 
 ArgumentsT = TypeVar("ArgumentsT", bound=RunArguments)
+OptionsT = TypeVar("OptionsT", bound=Checked)
 
 
 @dataclass(frozen=True)
@@ -67,17 +38,6 @@ class Task(Generic[ArgumentsT]):
         return self.card.training if self.card else None
 
 
-def make_parser(program: str, description: str | None, kind: type[RunArguments]) -> OneLineParser:
-    """Return the command line's parser; what was not typed stays out of its answer, but for the game's parameters."""
-    parser = OneLineParser(prog=program, description=description)
-    for argument in fields(kind):
-        metadata = {name: value for name, value in argument.metadata.items() if name != "changeable"}
-        text = metadata.pop("help").format(argument.default)
-        parser.add_argument(flag(argument.name), default=argparse.SUPPRESS, help=text, **metadata)
-    parser.add_parameter_flags()
-    return parser
-
-
 def asked_task(
     parser: argparse.ArgumentParser,
     typed: argparse.Namespace,
@@ -86,15 +46,18 @@ def asked_task(
 ) -> Task[ArgumentsT]:
     """Return what the command line asks for; wrong input ends the program.
 
-    ``card_of`` returns the card of the unfinished run at a place, or raises ``BadCheckpoint``.
+    ``card_of`` returns the card of the run at a place, or raises ``BadCheckpoint``.
     """
-    known = {argument.name for argument in fields(kind)}
-    chosen = {name: value for name, value in vars(typed).items() if name in known}
+    chosen = _typed(typed, kind)
     try:
         if "resume" in chosen:
-            card = card_of(chosen["resume"])
-            game = _resumed_game(parser, typed, card)
-            return Task(_resumed_arguments(kind, chosen, card), *game, card)
+            place = str(chosen["resume"])
+            card = card_of(place)
+            assert card.training is not None
+            arguments = _continued(kind, chosen, card.training.arguments, place)
+            if card.training.progress.finished:
+                arguments = _extended(arguments, chosen, card.training)
+            return Task(arguments, *_resumed_game(parser, typed, card), card)
         if "game" not in chosen:
             raise ValueError("--game or --resume is required")
         game = chosen_game(parser, typed)
@@ -103,22 +66,59 @@ def asked_task(
         parser.error(str(wrong))
 
 
-def _resumed_arguments(kind: type[ArgumentsT], chosen: Settings, card: Card) -> ArgumentsT:
-    """Return the arguments of a run that goes on, with the changes that are allowed."""
-    place = chosen["resume"]
-    arguments = card.training.arguments if card.training else {}
+def asked_hyperparameters(
+    parser: argparse.ArgumentParser, typed: argparse.Namespace, kind: type[OptionsT], task: Task[ArgumentsT]
+) -> OptionsT:
+    """Return the hyperparameters that the command line asks for, or those of the run that goes on."""
+    chosen = _typed(typed, kind)
     try:
-        if unknown := arguments.keys() - {argument.name for argument in fields(kind)}:
+        if task.before:
+            return _continued(kind, chosen, task.before.preset, str(task.arguments.resume))
+        return kind(**chosen)
+    except ValueError as wrong:
+        parser.error(str(wrong))
+
+
+def _typed(typed: argparse.Namespace, kind: type[Checked]) -> Any:
+    """Return those options of a kind that were typed."""
+    known = {argument.name for argument in fields(kind)}  # type: ignore[arg-type]
+    return {name: value for name, value in vars(typed).items() if name in known}
+
+
+def _continued(kind: type[OptionsT], chosen: Settings, saved: Settings, place: str) -> OptionsT:
+    """Return the options of a run that goes on as they were ``saved``, with the changes that are allowed."""
+    known = {argument.name: argument for argument in fields(kind)}  # type: ignore[arg-type]
+    try:
+        if unknown := saved.keys() - known.keys():
             raise BadRecord(f"there is no {flag(min(unknown))}")
-        saved = from_builtins(arguments, kind)
+        options = from_builtins(saved, kind)
     except BadRecord as wrong:
         raise BadCheckpoint(f"the card of {place} does not say how it was trained: {wrong}") from None
-    changeable = {argument.name for argument in fields(kind) if argument.metadata["changeable"]}
-    for name in sorted(chosen.keys() - changeable - {"game"}):
-        if chosen[name] != getattr(saved, name):
-            raise ValueError(f"{place} has {flag(name)} {getattr(saved, name)}, which cannot change now")
-    changes: Any = {name: chosen[name] for name in changeable & chosen.keys()}
-    return replace(saved, **changes)
+    changes: Any = {}
+    for name, value in sorted(chosen.items()):
+        if known[name].metadata["changeable"]:
+            changes[name] = value
+        elif name != "game" and value != getattr(options, name):
+            raise ValueError(f"{place} has {flag(name)} {getattr(options, name)}, which cannot change now")
+    return replace(options, **changes)  # type: ignore[type-var]
+
+
+def _extended(arguments: ArgumentsT, chosen: Settings, training: TrainingCard) -> ArgumentsT:
+    """Return the arguments of a finished run that goes on: the budget that is given takes the place of the spent one.
+
+    Raises ``BadCheckpoint`` where that leaves nothing to be learned.
+    """
+    progress = training.progress
+    if training.standing and training.standing.perfect:
+        raise BadCheckpoint(f"{arguments.resume} is finished and plays perfectly: there is nothing to learn")
+    limits = {argument.name: argument.default for argument in fields(arguments) if argument.metadata["ends_run"]}
+    given: Any = {name: value for name, value in chosen.items() if name in limits}
+    extended = replace(arguments, **limits | given)
+    if not given or extended.budget.spent(progress.plies, progress.seconds) >= 1:
+        so_far = f"{progress.plies:,} plies and {progress.seconds / 60:.2f} minutes"
+        flags = " or ".join(map(flag, sorted(limits, reverse=True)))
+        raise BadCheckpoint(f"{arguments.resume} is finished after {so_far}: to go on, give it more in all by {flags}")
+    return extended
 
 
 def _resumed_game(parser: argparse.ArgumentParser, typed: argparse.Namespace, card: Card) -> ChosenGame:

@@ -1,4 +1,4 @@
-"""MaskablePPO with the preset, the network over afterstates, and all that goes with it."""
+"""MaskablePPO with its hyperparameters, the network over afterstates, and all that goes with it."""
 
 from __future__ import annotations
 
@@ -12,30 +12,25 @@ from numduel_env.games import GameSpec, Params
 from train.sb3_ppo.buffer import LegalMovesBuffer
 from train.sb3_ppo.envs import AfterstateVectorEnv
 from train.sb3_ppo.network import AfterstatePolicy
-from train.sb3_ppo.preset import LAYERS, PRESET
+from train.sb3_ppo.preset import Preset
 
 
 def make_learner(
-    spec: GameSpec, params: Params, opponent: AgentLike, gamma: float, seed: int, **options: Any
+    spec: GameSpec, params: Params, opponent: AgentLike, preset: Preset, seed: int, **options: Any
 ) -> MaskablePPO:
-    """Return a learner and the games that it plays; ``options`` are those of MaskablePPO that the preset leaves open."""
+    """Return a learner and the games that it plays; ``options`` are those of MaskablePPO that a preset leaves open."""
     games = AfterstateVectorEnv(
         spec,
-        PRESET.num_envs,
+        preset.n_envs,
         opponent=opponent,
         autoreset_mode="SameStep",
-        random_openings=PRESET.random_openings,
+        random_openings=preset.random_openings,
         **params,
     )
-    preset = {
-        "learning_rate": PRESET.learning_rate,
-        "n_steps": PRESET.n_steps,
-        "batch_size": PRESET.batch_size,
-        "n_epochs": PRESET.n_epochs,
-        "gae_lambda": PRESET.gae_lambda,
-        "ent_coef": PRESET.ent_coef,
-        "vf_coef": PRESET.vf_coef,
-        "policy_kwargs": {"features": games.afterstates.size, "layers": LAYERS},
+    settings: dict[str, Any] = {
+        **preset.of_the_learner(),
+        "learning_rate": preset.learning_rate,
+        "policy_kwargs": {"features": games.afterstates.size, "layers": preset.layers},
         "rollout_buffer_class": LegalMovesBuffer,
     }
-    return MaskablePPO(AfterstatePolicy, SB3VectorEnv(games, seed), gamma=gamma, seed=seed, **preset | options)
+    return MaskablePPO(AfterstatePolicy, SB3VectorEnv(games, seed), seed=seed, **settings | options)

@@ -99,11 +99,20 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
 
     def tensors(self) -> Tensors:
         """Return copies of the weights, named as ``agents.networks.AfterstateNetwork`` has them."""
+        return {name: weight.detach().cpu().numpy().copy() for name, weight in self._named_weights().items()}
+
+    def set_tensors(self, tensors: Tensors) -> None:
+        """Set the weights to those that ``tensors`` returned."""
+        with torch.no_grad():
+            for name, weight in self._named_weights().items():
+                weight.copy_(torch.from_numpy(tensors[name].copy()))
+
+    def _named_weights(self) -> dict[str, nn.Parameter]:
         linear = [layer for layer in self.move if isinstance(layer, nn.Linear)]
         return {
-            f"move.{number}.{name}": tensor.detach().cpu().numpy().copy()
+            f"move.{number}.{name}": weight
             for number, layer in enumerate(linear)
-            for name, tensor in layer.named_parameters()
+            for name, weight in layer.named_parameters()
         }
 
 
