@@ -27,7 +27,7 @@ def make_learner(
         random_openings=preset.random_openings,
         **params,
     )
-    settings: dict[str, Any] = {
+    settings: Any = {
         **preset.of_the_learner(),
         "learning_rate": preset.learning_rate,
         "policy_kwargs": {"features": games.afterstates.size, "layers": preset.layers},
