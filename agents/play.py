@@ -16,9 +16,8 @@ from agents.scorecard import Scorecard
 from agents.table import COMMANDS, Human, Quit, Seated, ShownPlayer, Table, play_duel
 from agents.terminal import DIM, InputEnded, Terminal, whole
 from numduel_env.agent import Agent, as_player
-from numduel_env.cli import OneLineParser, chosen_game, run_program
+from numduel_env.cli import OneLineParser, chosen_game, game_names, run_program
 from numduel_env.evaluation.grading import graded_moves
-from numduel_env.games import GAMES
 from numduel_env.rules import Rules
 from numduel_env.solvers import TooLargeToSolve, solver_for
 
@@ -39,7 +38,7 @@ def at_least(least: int, text: str) -> int:
 def make_parser() -> OneLineParser:
     """Return the command line's parser."""
     parser = OneLineParser(prog="agents/play.py", description=__doc__, epilog=EPILOG)
-    parser.add_argument("--game", required=True, help=", ".join(GAMES))
+    parser.add_argument("--game", required=True, help=game_names())
     parser.add_argument(
         "--first", default="human", metavar="AGENT", help=f"who is Player 1: {agent_names()} (default: human)"
     )

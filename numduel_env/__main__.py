@@ -14,7 +14,7 @@ import numpy as np
 from numduel_env import positions
 from numduel_env.agent import SolverAgent
 from numduel_env.batch import Position, batch_of_one
-from numduel_env.cli import OneLineParser, chosen_game, progress_bar, run_program
+from numduel_env.cli import OneLineParser, chosen_game, chosen_games, game_names, progress_bar, run_program
 from numduel_env.duel import Duel, replay
 from numduel_env.evaluation import program as evaluation
 from numduel_env.games import GAMES, GameSpec, Params
@@ -64,17 +64,20 @@ class Solution:
         return f"{'winning' if self.value else 'drawing'} moves: {listed(self.best)}"
 
 
-def list_games() -> None:
-    """Print the games with their ids, parameters and what perfect play makes of them."""
-    for spec in GAMES.values():
-        rules = spec.make_rules()
-        with progress_bar() as progress:
-            solution = Solution.of(spec, {}, solver_for(rules, progress=progress), Duel(rules))
-        params = ", ".join(f"{name}={value}" for name, value in spec.params.items())
-        print(f"{spec.name} ({spec.title}): {len(rules.numbers)} numbers, {params}")
-        print(f"  Gymnasium   {spec.gymnasium_id}")
-        print(f"  PettingZoo  {spec.pettingzoo_id}")
-        print(f"  perfect     {solution.verdict()}; {solution.best_moves()}")
+def list_games(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Print the games, or the one that is asked for: ids, parameters and what perfect play makes of them."""
+    for spec, given, rules in chosen_games(parser, args):
+        params = ", ".join(f"{name}={value}" for name, value in {**spec.params, **given}.items()) or "no parameters"
+        print(f"{spec.name} ({spec.heading(rules)}): {len(rules.numbers)} numbers, {params}")
+        if spec.name in GAMES:
+            print(f"  Gymnasium   {spec.gymnasium_id}")
+            print(f"  PettingZoo  {spec.pettingzoo_id}")
+        try:
+            with progress_bar() as progress:
+                solution = Solution.of(spec, given, solver_for(rules, progress=progress), Duel(rules))
+            print(f"  perfect     {solution.verdict()}; {solution.best_moves()}")
+        except TooLargeToSolve as refusal:
+            print(f"  perfect     unknown: {refusal}")
 
 
 def solve(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -142,12 +145,17 @@ def make_parser() -> tuple[OneLineParser, dict[str, argparse.ArgumentParser]]:
     parser = OneLineParser(prog="numduel", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     games = commands.add_parser("games", help="list the games: ids, parameters, who wins and with which openings")
+    games.add_argument("--game", help=f"this one alone: {game_names()}")
+    games.add_parameter_flags()
     solving = commands.add_parser("solve", help="say who wins a position, and by which moves")
-    solving.add_argument("game", help="a game's name, as listed by `games`")
+    which = solving.add_mutually_exclusive_group(required=True)
+    # Absent, it must not write over what --game says.
+    which.add_argument("game", nargs="?", default=argparse.SUPPRESS, metavar="GAME", help=game_names())
+    which.add_argument("--game", metavar="GAME", help="the same as a flag, as all programs have it")
     solving.add_argument("--moves", default="", help="the numbers played so far, such as 5,17 (default: none)")
     solving.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     solving.add_argument("--budget", type=int, help="how large a table may be built before the game is refused")
-    solving.add_parameter_flags("game")
+    solving.add_parameter_flags(bare_game=True)
     evaluating = commands.add_parser(
         "evaluate", help="play agents against each other, every move graded", description=evaluation.__doc__
     )
@@ -165,7 +173,7 @@ def run(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     try:
         if args.command == "games":
-            list_games()
+            list_games(commands["games"], args)
         elif args.command == "solve":
             solve(commands["solve"], args)
         elif args.command == "positions":

@@ -20,6 +20,11 @@ from numduel_env.rules import Rules
 SECONDS_BETWEEN_LINES = 10
 
 
+def game_names() -> str:
+    """Return how games can be named, for help."""
+    return f"{', '.join(GAMES)}, or module:attribute"
+
+
 class OneLineParser(argparse.ArgumentParser):
     """Says in one line what is wrong; its description is printed as it is written.
 
@@ -29,30 +34,29 @@ class OneLineParser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **options})
-        self._game_argument: str | None = None
+        self._takes_parameters = self._takes_bare_game = False
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
 
-    def add_parameter_flags(self, game_argument: str = "--game") -> None:
-        """Add the flags; ``game_argument`` names the game on the command line, the first argument if it is no flag."""
-        self._game_argument = game_argument
+    def add_parameter_flags(self, bare_game: bool = False) -> None:
+        """Add the flags; ``--game`` names the game on the command line, or with ``bare_game`` also a bare argument."""
+        self._takes_parameters, self._takes_bare_game = True, bare_game
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         args = list(sys.argv[1:] if args is None else args)
-        if self._game_argument is not None:
+        if self._takes_parameters:
             # Not before: only now it is known which game from outside is meant.
-            self._add_flags([*self._games_from_outside(args, self._game_argument), *GAMES.values()])
-            self._game_argument = None
+            self._add_flags([*self._games_from_outside(args), *GAMES.values()])
+            self._takes_parameters = False
         return super().parse_known_args(args, namespace)
 
-    def _games_from_outside(self, args: Sequence[str], game_argument: str) -> list[GameSpec]:
-        if game_argument.startswith("--"):
-            finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-            finder.add_argument(game_argument, dest="game", nargs="?")
-            name = finder.parse_known_args(args)[0].game
-        else:
-            name = next((argument for argument in args if not argument.startswith("-")), None)
+    def _games_from_outside(self, args: Sequence[str]) -> list[GameSpec]:
+        finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+        finder.add_argument("--game", nargs="?")
+        name = finder.parse_known_args(args)[0].game
+        if name is None and self._takes_bare_game:
+            name = next(filter(is_reference, args), None)
         try:
             return [find_game(name)] if is_reference(name) else []
         except ValueError as wrong:
@@ -116,6 +120,16 @@ def chosen_game(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Ch
         return ChosenGame(spec, given, _checked_rules(spec, given))
     except ValueError as wrong:
         parser.error(str(wrong))
+
+
+def chosen_games(parser: argparse.ArgumentParser, args: argparse.Namespace) -> list[ChosenGame]:
+    """Return the game that ``args.game`` names, or if there is none all of the table."""
+    if args.game is not None:
+        return [chosen_game(parser, args)]
+    for name, value in vars(args).items():
+        if name.startswith(PARAMETER) and value is not None:
+            parser.error(f"{flag(name.removeprefix(PARAMETER))} goes with --game: say which")
+    return [ChosenGame(spec, {}, spec.make_rules()) for spec in GAMES.values()]
 
 
 def _checked_rules(spec: GameSpec, params: Params) -> Rules[Any]:

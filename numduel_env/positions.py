@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numduel_env.batch import Position, take_rows
-from numduel_env.cli import OneLineParser, chosen_game, progress_bar
+from numduel_env.cli import OneLineParser, chosen_game, game_names, progress_bar
 from numduel_env.dialogue import briefing, situation
 from numduel_env.duel import Duel
 from numduel_env.evaluation.evaluator import versions
 from numduel_env.evaluation.exploitability import BATCH, FARTHEST, random_lines
-from numduel_env.games import GAMES, GameSpec, Params
+from numduel_env.games import GameSpec, Params
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, solver_for
 from numduel_env.solvers.keys import Fields, Keys, Packing
@@ -216,7 +216,7 @@ def _sampled(rules: Rules[Any], generator: np.random.Generator) -> Iterator[Line
 
 def add_arguments(parser: OneLineParser) -> None:
     """Add the arguments of the command to a parser."""
-    parser.add_argument("--game", required=True, help=", ".join(GAMES))
+    parser.add_argument("--game", required=True, help=game_names())
     parser.add_argument("--count", type=int, metavar="N", help="at most so many (all of a game with few positions)")
     parser.add_argument("--split", choices=SPLITS, default=SPLITS[0], help="a fifth of all positions is test's")
     parser.add_argument("--seed", type=int, default=0, help="of the order, and of a sample (%(default)s)")

@@ -3,6 +3,7 @@
     python train/benchmark.py               a table for each section; takes some minutes
     python train/benchmark.py --json F      the same as JSON in a file (- for standard output)
     python train/benchmark.py --only solvers
+    python train/benchmark.py --game module:attribute   one game alone, of one's own or of the table
     python train/benchmark.py --peers       with Pgx and OpenSpiel, where they are installed
     python train/benchmark.py --training    how well and how fast the games are learned; takes half an hour
     python train/benchmark.py --only rllib  RLlib's sampling, beside that of connect_four_v3, where it is installed
@@ -22,12 +23,14 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 import argparse
 import itertools
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 
 from tqdm import tqdm
 
 from agents.checkpoint import WANTED
-from numduel_env import find_game
-from numduel_env.cli import OneLineParser, run_program
+from numduel_env import GAMES, GameSpec, find_game
+from numduel_env.cli import OneLineParser, chosen_games, game_names, run_program
 from numduel_env.storage import refuse_unwritable, to_json, write_atomically
 from train.benchmarks.environments import environment_rows, import_measure, peer_rows
 from train.benchmarks.matches import match_measures
@@ -35,6 +38,7 @@ from train.benchmarks.measures import Figures, Measure, Row
 from train.benchmarks.solvers import minimax_measures, solver_measures
 
 SECTIONS = ("environments", "solvers", "matches")
+MOST_SECONDS = 3600
 MORE_SECTIONS = ("rllib",)  # only when asked for: they need a virtual environment of their own
 
 
@@ -43,13 +47,16 @@ def main() -> int:
     parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="F", help="write the results as JSON into this file (-: standard output)")
     parser.add_argument("--only", choices=(*SECTIONS, *MORE_SECTIONS), help="one section alone")
+    parser.add_argument("--game", metavar="GAME", help=f"one game alone: {game_names()}")
     parser.add_argument("--peers", action="store_true", help="time Pgx and OpenSpiel too")
     learned = "whole training runs instead, of all games or of one; nothing else should run beside them"
     parser.add_argument("--training", nargs="?", const="", metavar="GAME", help=learned)
     parser.add_argument("--seconds", type=float, default=0.4, help="how long each timing takes (default: %(default)s)")
+    parser.add_parameter_flags()
     args = parser.parse_args()
-    if args.seconds <= 0:
-        parser.error(f"--seconds must be positive, not {args.seconds}")
+    if not 0 < args.seconds <= MOST_SECONDS:
+        parser.error(f"--seconds must be positive and at most {MOST_SECONDS:,}, not {args.seconds}")
+    specs = chosen_specs(parser, args)
     try:
         if args.json not in (None, "-"):
             refuse_unwritable(args.json)
@@ -60,7 +67,7 @@ def main() -> int:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     try:
-        figures = measure([args.only] if args.only else SECTIONS, args.peers, args.seconds)
+        figures = measure([args.only] if args.only else SECTIONS, specs, args.peers, args.seconds)
     except ImportError as missing:
         parser.error(f"--only rllib needs {missing.name}, which is not installed: make .venv-rllib/installed")
     if args.json == "-":
@@ -72,17 +79,28 @@ def main() -> int:
     return 0
 
 
-def measure(sections: list[str] | tuple[str, ...], peers: bool, seconds: float) -> Figures:
-    """Measure the sections, with the peers that are installed if they are asked for."""
+def chosen_specs(parser: argparse.ArgumentParser, args: argparse.Namespace) -> list[GameSpec] | None:
+    """Return the game that a command line asks for, with its parameters; None for all of the table."""
+    games = chosen_games(parser, args)
+    if args.game is None:
+        return None
+    if args.peers or args.only == "rllib":
+        parser.error("--game goes with no --peers and no --only rllib")
+    return [replace(spec, params=spec.params | params) if params else spec for spec, params, _ in games]
+
+
+def measure(sections: Sequence[str], specs: list[GameSpec] | None, peers: bool, seconds: float) -> Figures:
+    """Measure the sections, of all games or of some, with the peers that are installed if they are asked for."""
     rows: list[Row] = []
     measures: list[Measure] = []
     if "environments" in sections:
-        rows += environment_rows(seconds) + (peer_rows(seconds) if peers else [])
+        rows += environment_rows(GAMES.values() if specs is None else specs, seconds)
+        rows += peer_rows(seconds) if peers else []
         measures.append(import_measure())
     if "solvers" in sections:
-        measures += solver_measures() + (minimax_measures() if peers else [])
+        measures += solver_measures(specs) + (minimax_measures() if peers else [])
     if "matches" in sections:
-        measures += match_measures()
+        measures += match_measures(specs)
     if "rllib" in sections:
         from train.benchmarks.rllib import sampling_measures
 
@@ -100,7 +118,7 @@ def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -
         game = find_game(args.training).name if args.training else None
     except ValueError as wrong:
         parser.error(str(wrong))
-    for other in ("json", "only", "peers"):
+    for other in ("json", "only", "peers", "game"):
         if getattr(args, other):
             parser.error(f"--training goes with no --{other}")
     for line in itertools.chain(throughput_rows(), [""], training_rows(game)):

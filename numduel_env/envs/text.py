@@ -5,6 +5,7 @@ For language models, and for whoever serves games to them. It needs no framework
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -215,7 +216,7 @@ class TextDuel:
     @property
     def duel(self) -> Duel[Any]:
         """The game in progress, as a copy: whatever is done to it changes nothing here."""
-        return Duel(self.rules, self._started().actions)
+        return copy.deepcopy(self._started())
 
     @property
     def finished(self) -> bool:

@@ -8,6 +8,7 @@ write anything.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pickle
 import queue
@@ -29,6 +30,9 @@ from numduel_env.rules import Rules
 
 SECONDS_TO_START = 60.0
 """A process may take this long to import and make its agent."""
+
+PATIENCE = 10.0
+"""After so many seconds without an answer, and then ever more rarely, a line says who is waited for."""
 
 MOST_TIMEOUTS = 3
 """An agent that has hung this often in a row is not asked any more."""
@@ -136,7 +140,7 @@ class ProcessAgent:
 
     def _received(self, seconds: float | None) -> dict[str, Any]:
         try:
-            frame = self._frames.get(timeout=seconds)
+            frame = self._frames.get(timeout=seconds) if seconds is not None else self._awaited()
         except queue.Empty:
             self.close()
             self._timeouts += 1
@@ -149,6 +153,21 @@ class ProcessAgent:
             self.close()
             raise BadAnswer("ended its process instead of answering", "ended its process") from None
         return answer
+
+    def _awaited(self) -> bytes | None:
+        """Return the next frame, however long that takes; it does not take long in silence."""
+        waited, patience = 0.0, PATIENCE
+        while True:
+            try:
+                return self._frames.get(timeout=patience)
+            except queue.Empty:
+                waited += patience
+                patience = waited
+                logging.getLogger("numduel_env").warning(
+                    "%s has not answered for %g s; move_seconds (--move-seconds) limits the time for a move.",
+                    self.name,
+                    waited,
+                )
 
     def close(self) -> None:
         """End the process."""

@@ -19,10 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from numduel_env.agent import agent_names
-from numduel_env.cli import OneLineParser, chosen_game, progress_bar
+from numduel_env.cli import OneLineParser, chosen_game, game_names, progress_bar
 from numduel_env.evaluation.evaluator import evaluate
 from numduel_env.evaluation.exploitability import BUDGET
-from numduel_env.games import GAMES
 from numduel_env.storage import refuse_unwritable, write_atomically
 
 JOURNAL = ".journal"
@@ -32,7 +31,7 @@ JOURNAL = ".journal"
 def add_arguments(parser: OneLineParser) -> None:
     """Add the arguments of an evaluation to a parser."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help=f"two or more: {agent_names()}")
-    parser.add_argument("--game", required=True, help=", ".join(GAMES))
+    parser.add_argument("--game", required=True, help=game_names())
     parser.add_argument("--duels", type=int, default=1000, help="duels of each pair, an even number (%(default)s)")
     parser.add_argument("--openings", type=int, default=4, help="random plies of an opening, at most (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of openings and agents (%(default)s)")

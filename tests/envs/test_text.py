@@ -116,6 +116,18 @@ def random_number(generator, duel):
     return int(generator.choice(duel.legal_numbers))
 
 
+def test_what_is_done_to_the_duel_in_hand_changes_no_game():
+    duel = TextDuel("divider-duel", seat="first", openings=0)
+    duel.reset(seed=0)
+    before = duel.observe()
+    mine = duel.duel
+    mine.push(2)
+    mine.legal[:] = False
+    mine.position.pool[:] = False
+    assert duel.duel.legal_numbers == [2, 3, 4, 5, 6, 7, 8, 9] and duel.duel.moves == []
+    assert duel.observe() == before and duel.step("[2]").refusal is None
+
+
 @each_variant
 def test_every_duel_ends_graded_as_the_whole_game_is(game, params):
     duel = TextDuel(game, openings=3, list_legal=True, **params)

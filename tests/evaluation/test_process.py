@@ -98,6 +98,15 @@ def test_a_hanging_agent_loses_in_time():
     assert results.agents[1].faults == 0
 
 
+def test_an_agent_without_a_limit_is_not_waited_for_in_silence(monkeypatch, caplog):
+    monkeypatch.setattr("numduel_env.evaluation.process.PATIENCE", 0.02)
+    results = small([HOSTILE + "Slow", "random"], duels=2)
+    assert results.agents[0].faults == 0
+    lines = [record.getMessage() for record in caplog.records]
+    said = "tests.support.hostile:Slow has not answered for {} s; move_seconds (--move-seconds) limits the time"
+    assert lines and lines[0].startswith(said.format(0.02)) and lines[1].startswith(said.format(0.04))
+
+
 def test_printing_is_no_offence_and_does_not_reach_the_results():
     command = [
         sys.executable,

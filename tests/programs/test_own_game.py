@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from functools import reduce
 from itertools import product
@@ -58,9 +60,53 @@ def test_it_is_solved_evaluated_trained_and_played(tmp_path, capsys):
     assert "wins" in ran.out
 
 
+def test_it_is_listed_and_timed(capsys):
+    assert numduel(["games", "--game", "nim:Nim", "--heaps", "1,2"]) == 0
+    assert capsys.readouterr().out == (
+        "nim:Nim (Nim): 3 numbers, heaps=1,2\n  perfect     Player 1 to move wins; winning moves: 21\n"
+    )
+    # In a process of its own, since it binds itself to one core.
+    program = [sys.executable, ROOT / "train/benchmark.py", "--game", "nim:Nim", "--heaps", "1,2", "--seconds", "0.01"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'docs/examples'}{os.pathsep}{ROOT}"}
+    ran = subprocess.run(program, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    for what in ("AEC nim:Nim |", "vector nim:Nim |", "nim:Nim, action_values", "nim:Nim, what grading adds"):
+        assert what in ran.stdout
+    # The bars are those of the games of the table.
+    assert not any(bar in ran.stdout for bar in ("| 5x |", "500x", "under 2", "at least"))
+
+
+def test_it_is_named_by_a_flag_or_alone_and_its_flags_may_come_first(capsys):
+    for named in (
+        ["--game", "nim:Nim", "--heaps", "1,2"],
+        ["--heaps", "1,2", "nim:Nim"],
+        ["nim:Nim", "--heaps", "1,2"],
+    ):
+        assert numduel(["solve", *named]) == 0
+        assert "winning moves: 21\n" in capsys.readouterr().out
+    for wrong, message in (
+        (["solve"], "one of the arguments GAME --game is required"),
+        (["solve", "nim:Nim", "--game", "nim:Nim"], "not allowed with argument GAME"),
+        (["games", "--highest", "9"], "--highest goes with --game"),
+    ):
+        with pytest.raises(SystemExit):
+            numduel(wrong)
+        printed = capsys.readouterr().err
+        assert message in printed and printed.count("\n") == 1
+
+
+def test_a_game_that_is_too_large_to_solve_is_listed_all_the_same(capsys):
+    assert numduel(["games", "--game", "prime-rumble", "--highest", "90"]) == 0
+    assert "perfect     unknown: the numbers 2..90 are too many" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [
+        ("numduel_env/__main__.py", ["games", "--game"]),
+        ("numduel_env/__main__.py", ["solve"]),
+        ("numduel_env/__main__.py", ["positions", "--game"]),
+        ("train/benchmark.py", ["--game"]),
         ("train/ppo.py", ["--game"]),
         ("train/evaluate.py", ["random", "solver", "--game"]),
         ("agents/play.py", ["--second", "random", "--game"]),

@@ -21,6 +21,11 @@ class Sometimes(Lowest):
         return super().choose(position, legal, generator)
 
 
+class Slow(Sometimes):
+    def misbehave(self):
+        time.sleep(0.1)
+
+
 class Exits(Sometimes):
     def misbehave(self):
         sys.exit(0)

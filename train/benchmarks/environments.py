@@ -5,17 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pettingzoo
 from tqdm import tqdm
 
 import numduel_env
 from numduel_env import GAMES, GameSpec, random_legal
+from numduel_env.envs.vector import NumduelVectorEnv
 from train.benchmarks.measures import Measure, Plies, Row, compare
 from train.benchmarks.peers import open_spiel_loop, pgx_loop
 
@@ -23,8 +23,8 @@ BOARDS = 4096
 """The number of games in a vector environment."""
 
 
-def environment_rows(seconds: float) -> list[Row]:
-    """Time the environments of every game."""
+def environment_rows(specs: Collection[GameSpec], seconds: float) -> list[Row]:
+    """Time the environments of some games; only games of the table have bars."""
     quick, sampled = (aec_loop(tictactoe(), choose) for choose in (quick_choice, space_choice))
     contests: list[tuple[str, Callable[[GameSpec], Plies], Plies, float | None]] = [
         ("AEC {}", lambda spec: aec_loop(numduel_env.env(spec), quick_choice), quick, 5),
@@ -33,9 +33,9 @@ def environment_rows(seconds: float) -> list[Row]:
         ("vector {}, self-play", lambda spec: vector_loop(spec, opponent="self"), quick, None),
     ]
     return [
-        compare(what.format(spec.name), make(spec), yardstick, bar, seconds)
+        compare(what.format(spec.name), make(spec), yardstick, bar if spec in GAMES.values() else None, seconds)
         for what, make, yardstick, bar in tqdm(contests, leave=False)
-        for spec in tqdm(GAMES.values(), leave=False)
+        for spec in tqdm(specs, leave=False)
     ]
 
 
@@ -105,8 +105,8 @@ def aec_loop(environment: Any, choose: Callable[..., Any]) -> Plies:
 def vector_loop(spec: GameSpec, **options: Any) -> Plies:
     """Return the loop over the native vector environment, counting the plies of both seats."""
     generator = np.random.default_rng(0)
-    environment = gymnasium.make_vec(spec.gymnasium_id, num_envs=BOARDS, **options)
-    duels = environment.unwrapped.duels  # type: ignore[attr-defined]
+    environment = NumduelVectorEnv(spec, BOARDS, **options)
+    duels = environment.duels
     masks = environment.reset(seed=0)[1]["action_mask"]
 
     def play(seconds: float) -> int:
