@@ -121,9 +121,9 @@ def test_what_is_done_to_the_duel_in_hand_changes_no_game():
     duel.reset(seed=0)
     before = duel.observe()
     mine = duel.duel
-    mine.push(2)
     mine.legal[:] = False
     mine.position.pool[:] = False
+    assert mine.legal_numbers == []
     assert duel.duel.legal_numbers == [2, 3, 4, 5, 6, 7, 8, 9] and duel.duel.moves == []
     assert duel.observe() == before and duel.step("[2]").refusal is None
 
