@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from numduel_env.batch import BoolArray, Position, random_legal, take_rows
+from numduel_env.outside import described
 from numduel_env.rules import Rules, same_rules
 
 MOST_PLIES = 1000
@@ -27,15 +29,12 @@ def check_rules(rules: Rules[Any], games: int = 32, seed: int = 0) -> None:
     if not isinstance(rules, Rules):
         raise BadRules(f"rules must be an instance of a subclass of numduel_env.Rules, not {type(rules).__name__}")
     _check_data(rules)
-    before = {name: np.array(value) for name, value in vars(rules).items() if isinstance(value, np.ndarray)}
+    before = _frozen(rules)
     _RandomGames(rules, games, seed).play()
+    after = _frozen(rules)
     for name, value in before.items():
-        _require(np.array_equal(value, getattr(rules, name)), f"a method changed rules.{name}: rules never change")
-    try:
-        twin = pickle.loads(pickle.dumps(rules))
-    except Exception as wrong:
-        raise BadRules(f"rules cannot be pickled, as environments in processes need: {wrong}") from wrong
-    _require(same_rules(twin, rules), "a pickled copy of the rules differs from them")
+        _require(after.get(name) == value, f"a method changed rules.{name}: rules have no memory")
+    _check_copy(rules)
 
 
 def _require(kept: object, otherwise: str) -> None:
@@ -58,6 +57,23 @@ def _check_data(rules: Rules[Any]) -> None:
     )
 
 
+def _check_copy(rules: Rules[Any]) -> None:
+    try:
+        twin = pickle.loads(pickle.dumps(rules))
+    except Exception as wrong:
+        raise BadRules(f"rules cannot be pickled, as environments in processes need: {described(wrong)}") from wrong
+    _require(same_rules(twin, rules), "a pickled copy of the rules differs from them")
+
+
+def _frozen(rules: Rules[Any]) -> dict[str, bytes]:
+    """Return the data of rules, to be compared, as far as it can be pickled."""
+    frozen = {}
+    for name, value in Rules.__getstate__(rules).items():
+        with suppress(Exception):
+            frozen[name] = pickle.dumps(value)
+    return frozen
+
+
 class _RandomGames:
     """Random games, side by side, whose every ply is checked."""
 
@@ -69,21 +85,31 @@ class _RandomGames:
 
     def play(self) -> None:
         """Play until all games are over, or as long as is likely to show anything."""
+        most, playing = min(self.rules.max_plies, MOST_PLIES), self.games
         position = self._initial()
         _require(self._called("legal", position).any(), "the first position has no legal move")
-        for _ in range(min(self.rules.max_plies, MOST_PLIES)):
+        for _ in range(most):
             legal = self._checked(position)
             going = np.flatnonzero(legal.any(-1))
             if not len(going):
                 return
-            position, legal = take_rows(position, going), legal[going]
+            position, legal, playing = take_rows(position, going), legal[going], len(going)
             actions = random_legal(legal, self.generator)
             after = self._called("play", position, actions)
             self._same_alone("play", position, after, actions)
+            removed = self._called("removed", position, actions)
+            self._is(removed, "removed", (len(actions), self.size), "b")
             # Also after illegal actions there must be some position.
             self._called("play", position, self.generator.integers(0, self.size, len(actions)))
             position = after
-        self._checked(position)
+        going_on = self._checked(position).any(-1).sum()
+        # A game may be cut short on purpose, by fewer plies than it has numbers.
+        ended = playing < self.games or going_on < playing
+        _require(
+            ended or not self.size <= self.rules.max_plies <= MOST_PLIES,
+            f"none of {self.games} random games ended within max_plies = {most}: either legal is never all False, or "
+            "max_plies is too small",
+        )
 
     def _initial(self) -> Position:
         single, batch = (self._called("initial", shape) for shape in ((), (self.games,)))
@@ -93,6 +119,8 @@ class _RandomGames:
                 f"a position must be a NamedTuple of arrays; initial returned {type(position).__name__}",
             )
         for name, one, many in zip(single._fields, single, batch):
+            kind = np.asarray(many).dtype
+            _require(kind.kind in "biu", f"a position holds integers and booleans; {name} is an array of {kind}")
             shape = (self.games, *np.shape(one))
             _require(
                 isinstance(many, np.ndarray) and many.shape == shape,
@@ -112,6 +140,7 @@ class _RandomGames:
         features = self._called("features", position)
         kind = type(features).__name__
         _require(isinstance(features, dict), f"features must return a dict of named parts, not {kind}")
+        _require(features, "features must return at least one part: a learner observes nothing else")
         layout = {name: np.shape(part)[1:] for name, part in features.items()}
         self.layout = self.layout or layout
         _require(layout == self.layout, f"features must keep one layout: {layout} came after {self.layout}")
@@ -121,7 +150,9 @@ class _RandomGames:
         outlook = self._called("outlook", position)
         self._is(np.asarray(outlook), "outlook", (count, np.shape(outlook)[-1]), "biuf", within_one=True)
         self._is(np.asarray(self._called("appraise", position)), "appraise", (count,), "biuf")
-        self._is(self._called("available", position), "available", (count, self.size), "b")
+        available = self._called("available", position)
+        self._is(available, "available", (count, self.size), "b")
+        _require((available | ~legal).all(), "available must be True wherever legal is")
         turned = self._called("turned", position)
         back = self._called("turned", turned)
         _require(_equal(back, position), "turned twice must give the position back")
@@ -175,8 +206,10 @@ class _RandomGames:
             first = call(*arguments)
             unchanged = all(map(_equal, arguments, copies))
             second = call(*copies)
-        except Exception as wrong:
-            raise BadRules(f"{method} raised {type(wrong).__name__}: {wrong}") from wrong
+        except KeyboardInterrupt:
+            raise
+        except BaseException as wrong:  # somebody else's code may do anything, sys.exit included
+            raise BadRules(f"{method} raised {described(wrong)}") from wrong
         _require(unchanged, f"{method} changed its arguments: return new arrays instead")
         _require(
             _equal(first, second), f"{method} gave two answers to one question: rules have no randomness or memory"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +86,23 @@ CASES = {
     "turned twice must give the position back": {"turned": lambda self, p: Heaps(p.left[..., ::-1] + 1)},
     "must give a game alone what it gives it in a batch": {
         "value": lambda self, p: np.where(np.ndim(p.left) > 1, -1, 1) * np.ones(p.left.shape[:-1], int)
+    },
+    "a position holds integers and booleans; left is an array of float64": {
+        "initial": lambda self, shape=(): Heaps(np.broadcast_to(self.heaps, (*shape, 2)).astype(float))
+    },
+    "features must return at least one part": {"features": lambda self, p: {}},
+    "available must be True wherever legal is": {
+        "available": lambda self, p: np.zeros((*p.left.shape[:-1], len(self.numbers)), bool)
+    },
+    "removed must be an array of bool": {"removed": lambda self, p, action: np.zeros(3, bool)},
+    "none of 32 random games ended within max_plies = 20: either legal is never all False": {
+        "__init__": lambda self: setattr(self, "max_plies", 20),
+        "play": lambda self, p, action: p,
+    },
+    "appraise raised SystemExit: 3": {"appraise": lambda self, p: sys.exit(3)},
+    "a method changed rules.notes: rules have no memory": {
+        "__init__": lambda self: setattr(self, "notes", []),
+        "appraise": lambda self, p: self.notes.append(p) or p.left.sum(-1),
     },
     "cannot be pickled": {"__init__": lambda self: setattr(self, "helper", lambda: None)},
 }
