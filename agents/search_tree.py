@@ -10,18 +10,20 @@ The frame is UCT. What is added to it, and where it comes from:
   Computers and Games 2008.
 - Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search",
   Computational Intelligence and Games 2008.
+- Several simulations at once in one tree, each counted as a visit from the moment it is under way: A. Liu et al., "Watch
+  the unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.transpositions import NOWHERE, Indices, Keys, Transpositions, position_keys
 from numduel_env.batch import BoolArray, Position, any_legal, put_rows, random_legal, take_rows
 from numduel_env.rules import Rules
 
@@ -30,7 +32,6 @@ Evaluator = Callable[[Any, BoolArray], tuple[NDArray[Any], NDArray[Any]]]
 and the values ``[N]`` to the movers."""
 
 Floats = NDArray[np.float32]
-Indices = NDArray[np.int64]
 
 
 class Proof(IntEnum):
@@ -60,21 +61,31 @@ UCT_EXPLORATION = 2.0
 PROGRESSIVE_BIAS = 2.0
 PUCT_EXPLORATION = 1.5
 
-NOWHERE = -1
-"""The child of a move that leads to no node yet."""
+class Level(NamedTuple):
+    """What the simulations under way do at one depth: those that make the same move after the same moves are a group.
+
+    ``parent`` is the group of the level above (at the root the row of the tree), ``count`` its simulations.
+    """
+
+    parent: Indices
+    move: Indices
+    count: Indices
 
 
 class Trees:
-    """One tree for each root, all growing in lock step by at most a node per simulation.
+    """One tree for each root, all growing in lock step.
 
-    Node ``simulation * roots + row`` is the one that the tree of ``row`` gained in that simulation; nodes ``0`` to
-    ``roots - 1`` are the roots. Move ``node * A + action`` leads from a node to ``child[move]``. A position that comes
-    up again by another order of moves is the same node, so that its proof counts for both: the trees are graphs, with
-    cycles where positions can come again. No root profits from the tree of another.
+    In each step a tree runs a share ``at_once`` of the simulations that it has run before, but at least ``LEAST``; with
+    ``at_once`` 0 it runs one after another. Each adds at most a node. Nodes ``0`` to ``roots - 1`` are the roots. Move
+    ``node * A + action`` leads from a node to ``child[move]``. A position that comes up again by another order of moves
+    is the same node, so that its proof counts for both: the trees are graphs, with cycles where positions can come
+    again. No root profits from the tree of another.
 
     Visit counts and values are kept for each move, as in Childs et al.'s UCT1, and values are those to the player who
     makes it.
     """
+
+    LEAST = 4
 
     def __init__(
         self,
@@ -84,35 +95,38 @@ class Trees:
         simulations: int,
         evaluator: Evaluator | None,
         generator: np.random.Generator,
+        at_once: float,
     ) -> None:
         self.rules, self.evaluator, self.generator = rules, evaluator, generator
-        self.simulations = simulations
+        self.simulations, self.at_once = simulations, at_once
         self.roots, self.actions = legal.shape
-        nodes = self.roots * (simulations + 1)
-        self.position = roots._make(np.zeros((nodes, *field.shape[1:]), field.dtype) for field in roots)
-        self.node_at: dict[bytes, int] = {}
-        self.node_proof = np.zeros(nodes, np.int8)
-        self.node_value = np.zeros(nodes, np.float32)
+        most = self.roots * (simulations + 1)
+        self.nodes = 0
+        self.position = roots._make(np.zeros((most, *field.shape[1:]), field.dtype) for field in roots)
+        self.transpositions = Transpositions(most)
+        self.tree = np.zeros(most, np.int64)
+        self.node_proof = np.full(most, OPEN, np.int8)
+        self.node_value = np.zeros(most, np.float32)
         """The value that a node was given when it was new, to its mover."""
-        self.proof = np.zeros((nodes, self.actions), np.int8)
-        self.visits = np.zeros((nodes, self.actions), np.float32)
-        self.value_sum = np.zeros((nodes, self.actions), np.float32)
-        self.prior = np.zeros((nodes, self.actions), np.float32)
-        self.child = np.full((nodes, self.actions), NOWHERE, np.int32)
+        self.proof = np.zeros((most, self.actions), np.int8)
+        self.visits = np.zeros((most, self.actions), np.float32)
+        self.value_sum = np.zeros((most, self.actions), np.float32)
+        self.prior = np.zeros((most, self.actions), np.float32)
+        self.child = np.full((most, self.actions), NOWHERE, np.int32)
         everywhere = np.arange(self.roots)
-        self._add_nodes(everywhere, roots, legal, self._keys(everywhere, roots))
+        self._add_nodes(everywhere, roots, legal, position_keys(everywhere, roots))
 
     def grow(self) -> None:
         """Run the simulations, each in every tree whose root is not proven yet."""
-        for simulation in range(1, self.simulations + 1):
-            trees = np.flatnonzero(self.node_proof[: self.roots] == OPEN)
+        done = np.zeros(self.roots, np.int64)
+        while True:
+            trees = np.flatnonzero((self.node_proof[: self.roots] == OPEN) & (done < self.simulations))
             if not len(trees):
                 return
-            path = self._select(trees)
-            last = np.empty(len(trees), np.int64)
-            for rows, move in path:
-                last[rows] = move
-            self._back_up(path, self._results(simulation, trees, last))
+            budget = np.maximum((done[trees] * self.at_once).astype(np.int64), self.LEAST if self.at_once else 1)
+            levels, ends = self._select(trees, np.minimum(budget, self.simulations - done[trees]))
+            values = self._results(np.concatenate([level.move[end] for level, end in zip(levels, ends)]))
+            done[trees] += self._back_up(len(trees), levels, ends, values)
 
     def preferred(self) -> BoolArray:
         """Return ``[roots, A]``, the best moves: by proof, then by visit count, then by mean value."""
@@ -123,92 +137,130 @@ class Trees:
             best &= among_best == among_best.max(-1, keepdims=True)
         return best
 
-    def _select(self, node: Indices) -> list[tuple[Indices, Indices]]:
-        """Return, ply by ply, which rows are still within their trees and the moves they make there.
+    def _select(self, node: Indices, budget: Indices) -> tuple[list[Level], list[Indices]]:
+        """Send simulations down from nodes; return the levels, and which groups of each leave their trees there.
 
-        A row leaves its tree with a move that has no node yet, or whose result is proven.
+        A group leaves with a move that has no node yet, or whose result is proven.
         """
-        path = []
-        rows = np.arange(len(node))
+        levels, ends = [], []
+        parent = np.arange(len(node))
         for _ in range(self.rules.max_plies):
-            move = node * self.actions + self._selection_scores(node).argmax(-1)
-            path.append((rows, move))
-            child = self.child.ravel()[move]
+            picks = self._picks(node, budget)
+            rows, actions = picks.nonzero()
+            level = Level(parent[rows], node[rows] * self.actions + actions, picks[rows, actions])
+            child = self.child.ravel()[level.move]
             # A node may have been proven by way of another move, before this move is marked as proven.
-            open_child = (child != NOWHERE) & (self.node_proof[child] == OPEN)
-            inside = np.flatnonzero(open_child & (self.proof.ravel()[move] == OPEN))
-            if not len(inside):
+            goes_on = (child != NOWHERE) & (self.node_proof[child] == OPEN) & (self.proof.ravel()[level.move] == OPEN)
+            levels.append(level)
+            ends.append(np.flatnonzero(~goes_on))
+            parent = np.flatnonzero(goes_on)
+            if not len(parent):
                 break
-            rows, node = rows[inside], child[inside].astype(np.int64)
-        return path
-
-    def _selection_scores(self, node: Indices) -> Floats:
-        """Return ``[nodes, A]``, the upper confidence bounds by UCT or PUCT, -inf for illegal and lost moves."""
-        visits = self.visits[node]
-        node_visits = visits.sum(-1, keepdims=True)
-        mean = self.value_sum[node] / np.maximum(visits, 1)
-        if self.evaluator is None:
-            scores: Floats = mean + UCT_EXPLORATION * np.sqrt(np.log(1 + node_visits) / (1 + visits))
-            scores += PROGRESSIVE_BIAS * self.prior[node] / (1 + visits)
+            node, budget = child[parent].astype(np.int64), level.count[parent]
         else:
-            scores = mean + PUCT_EXPLORATION * self.prior[node] * np.sqrt(1 + node_visits) / (1 + visits)
-        scores[self.proof[node] < DRAWN] = -np.inf
-        return scores
+            ends[-1] = np.arange(len(level.move))  # walking in circles ends, too
+        return levels, ends
 
-    def _results(self, simulation: int, trees: Indices, last: Indices) -> Floats:
+    def _picks(self, node: Indices, budget: Indices) -> Indices:
+        """Return ``[nodes, A]``: how many of a node's simulations make each move, of at most ``budget``.
+
+        One after another they make the move with the highest upper confidence bound, by UCT or PUCT, in which those
+        before count as visits. A move that leads to no node yet is made once: the node is not there to go on from.
+        """
+        visits, value_sum = self.visits[node], self.value_sum[node]
+        node_visits = visits.sum(-1) + (budget - 1)
+        mean = value_sum / np.maximum(visits, 1)
+        prior = self.prior[node]
+        if self.evaluator is None:
+            bonus, explored = PROGRESSIVE_BIAS * prior, (UCT_EXPLORATION**2) * np.log(1 + node_visits)
+        else:
+            bonus, explored = PUCT_EXPLORATION * prior * np.sqrt(1 + node_visits)[:, None], np.zeros_like(node_visits)
+        bonus, explored = bonus.astype(np.float32), explored.astype(np.float32)
+        plus_one = 1 + visits
+        scores = mean + np.sqrt(explored[:, None] / plus_one) + bonus / plus_one
+        scores[self.proof[node] < DRAWN] = -np.inf
+        picks = np.zeros(scores.shape, np.int64)
+        once = self.child[node] == NOWHERE
+        once &= self.proof[node] == OPEN
+        rows = np.argsort(-budget, kind="stable") if len(node) > 1 else np.arange(1)
+        most = budget.max()
+        for turn in range(most):
+            if turn:
+                rows = rows[: np.count_nonzero(budget > turn)]
+            best = scores[rows].argmax(-1) if len(rows) < len(scores) else scores.argmax(-1)[rows]
+            at = rows * self.actions + best
+            score = scores.ravel()[at]
+            picks.ravel()[at] += score > -np.inf
+            if turn + 1 == most:
+                break
+            made = plus_one.ravel()[at] = plus_one.ravel()[at] + 1
+            again = mean.ravel()[at] + np.sqrt(explored[rows] / made) + bonus.ravel()[at] / made
+            again[once.ravel()[at]] = -np.inf
+            scores.ravel()[at] = np.where(score > -np.inf, again, score)
+        return picks
+
+    def _results(self, last: Indices) -> Floats:
         """Return the values of the simulations' last moves, to the players who make them; new nodes are added."""
         # A move that ends in a draw keeps this zero, and so does walking in circles; one that wins or loses at once
         # has never been selected.
-        values = np.zeros(len(trees), np.float32)
+        values = np.zeros(len(last), np.float32)
         child = self.child.ravel()[last]
         proven = np.flatnonzero((child != NOWHERE) & (self.node_proof[child] != OPEN))
         values[proven] = -VALUE[self.node_proof[child[proven]]]
         leaves = np.flatnonzero((child == NOWHERE) & (self.proof.ravel()[last] == OPEN))
         if len(leaves):
-            values[leaves] = -self._expand(simulation, trees[leaves], last[leaves])
+            values[leaves] = -self._expand(last[leaves])
         return values
 
-    def _expand(self, simulation: int, trees: Indices, move: Indices) -> Floats:
+    def _expand(self, move: Indices) -> Floats:
         """Give each move its node, new or met before, and return the nodes' values to their movers."""
-        position = self.rules.play(take_rows(self.position, move // self.actions), move % self.actions)
-        keys = self._keys(trees, position)
-        node = self._nodes_at(keys)
-        new = np.flatnonzero(node == NOWHERE)
-        node[new] = simulation * self.roots + trees[new]
-        self.child.ravel()[move] = node
-        if len(new):
+        parent = move // self.actions
+        position = self.rules.play(take_rows(self.position, parent), move % self.actions)
+        keys = position_keys(self.tree[parent], position)
+        node = self.transpositions.nodes_at(keys)
+        unknown = np.flatnonzero(node == NOWHERE)
+        if len(unknown):
+            # Two simulations may have found the same position.
+            new_keys, first, which = np.unique(keys[unknown], return_index=True, return_inverse=True)
+            node[unknown] = self.nodes + which
+            new = unknown[first]
             added = take_rows(position, new)
-            self._add_nodes(node[new], added, self.rules.legal(added), [keys[row] for row in new])
+            self._add_nodes(self.tree[parent[new]], added, self.rules.legal(added), new_keys)
+        self.child.ravel()[move] = node
         # All that is known of a node met before stands for one more evaluation of it.
         mean = (self.node_value[node] + self.value_sum[node].sum(-1)) / (1 + self.visits[node].sum(-1))
         values: Floats = np.where(self.node_proof[node] == OPEN, mean, VALUE[self.node_proof[node]])
         return values
 
-    def _add_nodes(self, node: Indices, position: Position, legal: BoolArray, keys: list[bytes]) -> None:
+    def _add_nodes(self, trees: Indices, position: Position, legal: BoolArray, keys: Keys) -> None:
         """Fill new nodes: which moves are proven at once, the priors, and the values.
 
         One ply is looked ahead: for the moves that end the game, so that no finished position ever becomes a node, and
         for those that lead to nodes met before.
         """
-        put_rows(self.position, node, position)
-        self.node_at.update(zip(keys, node.tolist()))
+        new = slice(self.nodes, self.nodes + len(legal))
+        self.nodes = new.stop
+        put_rows(self.position, new, position)
+        self.tree[new] = trees
+        self.transpositions.add(keys, np.arange(new.start, new.stop))
         rows, actions = np.nonzero(legal)
         after = self.rules.play(take_rows(position, rows), actions)
-        replies = self.rules.legal(after).sum(-1)
-        child = self._nodes_at(self._keys(node[rows] % self.roots, after))
-        self.child[node[rows], actions] = child
-        self.proof[node[rows], actions] = self._proofs(child, after, replies)
-        self.node_proof[node] = proof = self.proof[node].max(-1)
-        self.node_value[node] = VALUE[proof]
+        replies = np.einsum("ma->m", self.rules.legal(after).astype(np.float32))
+        child = self.transpositions.nodes_at(position_keys(trees[rows], after))
+        self.child[new][rows, actions] = child
+        self.proof[new][rows, actions] = self._proofs(child, after, replies)
+        self.node_proof[new] = proof = self.proof[new].max(-1)
+        self.node_value[new] = VALUE[proof]
         undecided = np.flatnonzero(proof == OPEN)
         if self.evaluator is None:
-            self.prior[node] = self._prior_by_replies(legal.shape, rows, actions, replies)
+            self.prior[new] = self._prior_by_replies(legal.shape, rows, actions, replies)
             if len(undecided):
                 played_on = take_rows(position, undecided), legal.take(undecided, axis=0)
-                self.node_value[node[undecided]] = rollout_values(self.rules, *played_on, self.generator)
+                values = rollout_values(self.rules, *played_on, self.generator)
+                self.node_value[new][undecided] = values
         else:
-            self.prior[node], values = self.evaluator(position, legal)
-            self.node_value[node[undecided]] = np.asarray(values)[undecided]
+            self.prior[new], values = self.evaluator(position, legal)
+            self.node_value[new][undecided] = np.asarray(values)[undecided]
 
     def _proofs(self, child: Indices, after: Position, replies: NDArray[Any]) -> NDArray[np.int8]:
         """Return what is known at once of moves that lead to ``child`` and ``after``, with this many ``replies``."""
@@ -230,13 +282,26 @@ class Trees:
         normalised: Floats = prior / np.maximum(prior.sum(-1, keepdims=True), 1e-9)
         return normalised
 
-    def _back_up(self, path: list[tuple[Indices, Indices]], values: Floats) -> None:
-        """Add each simulation's value to the moves on its path, and to the proofs what it proves."""
+    def _back_up(self, trees: int, levels: list[Level], ends: list[Indices], values: Floats) -> Indices:
+        """Add the simulations' values to the moves on their paths, and to the proofs what they prove.
+
+        ``values`` are those of the groups that have left their trees. Returns how many simulations each tree has run.
+        """
         proof, visits, value_sum = self.proof.ravel(), self.visits.ravel(), self.value_sum.ravel()
-        for rows, move in reversed(path):
-            visits[move] += 1
-            value_sum[move] += values[rows]
-            values[rows] *= -1
+        starts = np.cumsum([0, *map(len, ends)])
+        below: tuple[Indices, NDArray[Any], NDArray[Any]] | None = None
+        for level, end, start in list(zip(levels, ends, starts))[::-1]:
+            size = len(level.move)
+            count, total = np.zeros(size), np.zeros(size)
+            if below:
+                parent, count_below, total_below = below
+                count = np.bincount(parent, count_below, size)
+                total = -np.bincount(parent, total_below, size)
+            count[end] = level.count[end]
+            total[end] = values[start : start + len(end)] * level.count[end]
+            move = level.move
+            np.add.at(visits, move, count.astype(np.float32))
+            np.add.at(value_sum, move, total.astype(np.float32))
             found = TO_THE_OTHER[self.node_proof[self.child.ravel()[move]]]
             settled = np.flatnonzero((found != OPEN) & (proof[move] == OPEN))
             if len(settled):
@@ -246,17 +311,9 @@ class Trees:
                 value_sum[move] = VALUE[found] * visits[move]
                 node = move // self.actions
                 self.node_proof[node] = self.proof[node].max(-1)
-
-    def _keys(self, trees: Indices, position: Position) -> list[bytes]:
-        """Return a key for each position, different for different positions and for different trees."""
-        parts = [np.ascontiguousarray(field).reshape(len(trees), -1).view(np.uint8) for field in (trees, *position)]
-        table = np.concatenate(parts, axis=-1)
-        keys: list[bytes] = table.view(f"V{table.shape[-1]}").ravel().tolist()
-        return keys
-
-    def _nodes_at(self, keys: list[bytes]) -> Indices:
-        """Return the node of each key, ``NOWHERE`` if there is none."""
-        return np.fromiter(map(self.node_at.get, keys, repeat(NOWHERE)), np.int64, len(keys))
+            below = level.parent, count, total
+        assert below
+        return np.bincount(below[0], below[1], trees).astype(np.int64)
 
 
 def rollout_values(rules: Rules[Any], position: Position, legal: BoolArray, generator: np.random.Generator) -> Floats:
@@ -274,5 +331,6 @@ def rollout_values(rules: Rules[Any], position: Position, legal: BoolArray, gene
             values[rows[ended]] = to_mover * rules.value(take_rows(position, ended))
             if not len(rest):
                 break
-            rows, position, legal = rows[rest], take_rows(position, rest), legal[rest]
+            rows, position = rows[rest], take_rows(position, rest)
+            legal = rules.legal(position)
     return values

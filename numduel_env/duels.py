@@ -91,11 +91,12 @@ class Duels(Generic[PositionT]):
         put_rows(self.position, rows, start.position)
         self._renew(rows, start.legal, len(start.actions))
 
-    def put(self, rows: NDArray[np.intp], games: Duels[PositionT]) -> None:
-        """Put unfinished ``games`` in the place of the games ``rows``."""
-        put_rows(self.position, rows, games.position)
-        self._renew(rows, games.legal, games.plies)
-        self.total_plies += games.total_plies
+    def put(self, rows: NDArray[np.intp], games: Duels[PositionT], theirs: NDArray[np.intp]) -> None:
+        """Put the unfinished games ``theirs`` of ``games`` in the place of the games ``rows``."""
+        plies = games.plies[theirs]
+        put_rows(self.position, rows, take_rows(games.position, theirs))
+        self._renew(rows, games.legal[theirs], plies)
+        self.total_plies += int(plies.sum())
 
     def _renew(self, rows: NDArray[np.intp], legal: BoolArray, plies: NDArray[np.int64] | int) -> None:
         # The mask may be a part of the position, or shared by the rules.
@@ -132,3 +133,31 @@ class Duels(Generic[PositionT]):
         plies = np.zeros(self.count, np.int64)
         plies[opened] = generator.integers(1, max(self.rules.max_plies // 2, 1) + 1, int(opened.sum()))
         return self.play_randomly(plies, generator)
+
+
+class Openings(Generic[PositionT]):
+    """A stock of games that ``Duels.open_randomly`` has begun: many take hardly longer than one."""
+
+    AT_ONCE = 256
+
+    def __init__(self, rules: Rules[PositionT], share: float) -> None:
+        self.rules, self.share = rules, share
+        self._left = np.arange(0)
+        self._games: Duels[PositionT]
+        self._actions: NDArray[np.int16]
+
+    def clear(self) -> None:
+        """Forget the games that are left."""
+        self._left = self._left[:0]
+
+    def begin(
+        self, duels: Duels[PositionT], rows: NDArray[np.intp], generator: np.random.Generator
+    ) -> NDArray[np.int16]:
+        """Begin new games in ``rows`` of ``duels``, and return their actions as ``open_randomly`` does."""
+        if len(self._left) < len(rows):
+            self._games = Duels(self.rules, max(len(rows), self.AT_ONCE))
+            self._actions = self._games.open_randomly(self.share, generator)
+            self._left = np.arange(self._games.count)
+        taken, self._left = self._left[: len(rows)], self._left[len(rows) :]
+        duels.put(rows, self._games, taken)
+        return self._actions[taken]

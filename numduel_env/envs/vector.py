@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from numduel_env.agent import AgentLike, BadAnswer, ask
 from numduel_env.batch import BoolArray, take_rows
 from numduel_env.duel import Duel
-from numduel_env.duels import Duels
+from numduel_env.duels import Duels, Openings
 from numduel_env.envs.base import EnvBase, Info, SeatDraw
 from numduel_env.games import GameSpec
 from numduel_env.rules import whole_number
@@ -90,6 +90,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.duels: Duels[Any] = Duels(self.rules, self.num_envs)
+        self._openings: Openings[Any] = Openings(self.rules, self.random_openings)
         self._boards: list[Duel[Any]] | None = [Duel(self.rules)] * self.num_envs if render_mode else None
         """The same games with their histories, which only pictures show."""
         self._seats = np.zeros(self.num_envs, np.int64)
@@ -106,6 +107,8 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         start = self._opened(options)
         rows = self._rows_to_reset((options or {}).get("reset_mask"))
         super().reset(seed=seed)
+        if seed is not None:
+            self._openings.clear()
         self._has_reset = False
         self._begin(rows, start)
         self._answer()
@@ -204,9 +207,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         if not len(rows):
             return
         if self.random_openings and not (start and start.actions):
-            games = Duels(self.rules, len(rows))
-            openings = games.open_randomly(self.random_openings, self.np_random)
-            self.duels.put(rows, games)
+            openings = self._openings.begin(self.duels, rows, self.np_random)
         else:
             openings = np.tile(np.array(start.actions if start else [], np.int16), (len(rows), 1))
             self.duels.reset(rows, start)

@@ -118,7 +118,7 @@ class Block:
         self.drawn = self.drawn[twice]
         self.duels: Duels[Any] = Duels(rules, 2 * count)
         for side in (0, 1):
-            self.duels.put(np.arange(count) + side * count, opened)
+            self.duels.put(np.arange(count) + side * count, opened, np.arange(count))
         self.opening = self.duels.plies.copy()
         self.opener = np.repeat(np.array([0, 1], np.int8), count)
         # The two seatings have streams of their own that are alike: so an agent that meets itself repeats its duels.

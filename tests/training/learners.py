@@ -31,6 +31,15 @@ def afterstate_games(game, count=8, seed=0, **options):
     return SB3VectorEnv(games(game, count, AfterstateVectorEnv, **options), seed=seed)
 
 
+def dense(observed):
+    """Return the flat observations of which the legal moves are given."""
+    legal, features = observed["legal"], observed["features"]
+    moves = np.zeros((*legal.shape, 1 + features.shape[1]), np.float32)
+    moves[legal, 0] = 1
+    moves[legal, 1:] = features
+    return moves.reshape(len(legal), -1)
+
+
 def learner(adapted, seed=0, layers=(8,), **options):
     """Return MaskablePPO on games that show the afterstates."""
     policy = {"features": adapted.environment.afterstates.size, "layers": layers}

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3.common.utils import obs_as_tensor
 
 from agents.learned import LearnedAgent
 from agents.networks import AfterstateNetwork
@@ -14,7 +15,7 @@ from numduel_env import GAMES, random_legal
 from numduel_env.batch import take_rows
 from numduel_env.observation import Observer
 from tests.support.variants import each_game, each_variant
-from tests.training.learners import afterstate_games, learner
+from tests.training.learners import afterstate_games, dense, learner
 
 
 @each_variant
@@ -24,18 +25,17 @@ def test_observed_of_each_move_is_where_it_leads(game, params):
     observed, generator = adapted.reset(), np.random.default_rng(0)
     plain = Observer(rules)
     for _ in range(12):
-        assert adapted.observation_space.contains(observed[0])
         position, masks = adapted.environment.duels.position, get_action_masks(adapted)
-        moves = observed.reshape(16, len(rules.numbers), -1)
-        np.testing.assert_array_equal(moves[..., 0], masks)
-        assert not moves[~masks].any()
+        np.testing.assert_array_equal(observed["legal"], masks)
+        moves = dense(observed)
+        assert adapted.observation_space.contains(moves[0])
+        moves = moves.reshape(16, len(rules.numbers), -1)[masks][:, 1:]
         after = rules.play_all(position)
-        features = plain(after, None, masks.shape)
-        np.testing.assert_allclose(moves[masks][:, 1 : 1 + plain.size], features[masks], rtol=1e-6)
-        np.testing.assert_allclose(moves[masks][:, 1 + plain.size :], rules.outlook(after)[masks], rtol=1e-6)
+        np.testing.assert_allclose(moves[:, : plain.size], plain(after, None, masks.shape)[masks], rtol=1e-6)
+        np.testing.assert_allclose(moves[:, plain.size :], rules.outlook(after)[masks], rtol=1e-6)
         observed, _, _, infos = adapted.step(random_legal(masks, generator))
         for info in infos:
-            assert "terminal_observation" not in info or info["terminal_observation"].shape == observed[0].shape
+            assert adapted.observation_space.contains(info.get("terminal_observation", dense(observed)[0]))
 
 
 @each_game
@@ -46,7 +46,7 @@ def test_a_learner_and_its_agent_agree(game, params):
     model = learner(adapted, layers=(16, 8), batch_size=256)
     model.learn(1024)
     agent = LearnedAgent(rules, AfterstateNetwork(adapted.environment.afterstates, model.policy.tensors()))
-    observations, masks = adapted.reset(), get_action_masks(adapted)
+    observations, masks = dense(adapted.reset()), get_action_masks(adapted)
     position = adapted.environment.duels.position
     expected, _ = model.predict(observations, action_masks=masks, deterministic=True)
     np.testing.assert_array_equal(agent.choose(position, masks, np.random.default_rng(0)), expected)
@@ -63,7 +63,7 @@ def test_a_learner_and_its_agent_agree(game, params):
 def test_the_critic_regresses_the_action_value_and_bootstraps_from_the_state_value():
     adapted = afterstate_games("divider-duel", 4, opponent="self")
     model = learner(adapted)
-    observations, masks = torch.from_numpy(adapted.reset()), get_action_masks(adapted)
+    observations, masks = torch.from_numpy(dense(adapted.reset())), get_action_masks(adapted)
     with torch.no_grad():
         policy = model.policy.get_distribution(observations, masks).distribution.probs
         action_values = np.zeros(masks.shape)
@@ -110,4 +110,54 @@ def test_no_observation_is_built_that_nobody_takes(monkeypatch):
     monkeypatch.setattr(adapted.environment, "observer", None)
     adapted.reset()
     observed, _, _, _ = adapted.step(random_legal(get_action_masks(adapted), np.random.default_rng(0)))
-    assert observed.any()
+    assert observed["features"].any()
+
+
+@each_game
+def test_the_policy_is_what_masked_distributions_say(game, params):
+    """Actions, log probabilities and entropies, without a distribution and from the legal moves alone."""
+    adapted = afterstate_games(game, 64, seed=1, opponent="self", random_openings=1.0, **params)
+    policy = learner(adapted, layers=(16, 8)).policy
+    torch.nn.init.orthogonal_(policy.move[-1].weight, 3.0)  # else it is nearly uniform
+    observed, masks = adapted.reset(), get_action_masks(adapted)
+    legal_moves = obs_as_tensor(observed, torch.device("cpu"))
+    with torch.no_grad():
+        distribution = policy.get_distribution(torch.from_numpy(dense(observed)), masks)
+        drawn = [policy(legal_moves, action_masks=masks) for _ in range(400)]
+        shares = sum(torch.nn.functional.one_hot(actions, masks.shape[1]) for actions, _, _ in drawn) / len(drawn)
+        np.testing.assert_allclose(shares, distribution.distribution.probs, atol=0.15)
+        for actions, values, log_probabilities in drawn[:20]:
+            np.testing.assert_allclose(log_probabilities, distribution.log_prob(actions), atol=1e-5)
+            np.testing.assert_allclose(values, policy.predict_values(legal_moves))
+            _, again, entropy = policy.evaluate_actions(legal_moves, actions)
+            np.testing.assert_allclose(again, log_probabilities, atol=1e-6)
+            np.testing.assert_allclose(entropy, distribution.entropy(), atol=1e-5)
+        best, _, _ = policy(legal_moves, deterministic=True)
+        np.testing.assert_array_equal(best, distribution.mode())
+
+
+@each_game
+def test_a_rollout_comes_back_as_it_was_played(game, params):
+    """Every position once, with its own legal moves and what was done and predicted there."""
+    adapted = afterstate_games(game, 8, seed=2, opponent="self", random_openings=0.5, **params)
+    model = learner(adapted, n_steps=16)
+    played = []
+    forward = model.policy.forward
+
+    def remembering(observed, *args, **options):
+        answer = forward(observed, *args, **options)
+        actions, _, log_probabilities = (part.numpy() for part in answer)
+        for row, position in enumerate(dense({name: part.numpy() for name, part in observed.items()})):
+            played.append((position.tobytes(), int(actions[row]), float(log_probabilities[row])))
+        return answer
+
+    model.policy.forward = remembering
+    model.learn(128)
+    batches = list(model.rollout_buffer.get(30))
+    assert [len(batch.actions) for batch in batches] == [30, 30, 30, 30, 8]
+    given = []
+    for batch in batches:
+        np.testing.assert_array_equal(batch.observations["legal"], batch.action_masks)
+        positions = dense({name: part.numpy() for name, part in batch.observations.items()})
+        given += [(row.tobytes(), int(a), float(p)) for row, a, p in zip(positions, batch.actions, batch.old_log_prob)]
+    assert sorted(given) == sorted(played)

@@ -10,16 +10,11 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 
-from train.sb3_ppo.network import LegalMoves
-
 NO_OBSERVATION = Box(0, 1, (0,))
 
 
 class LegalMovesBuffer(MaskableRolloutBuffer):
-    """``MaskableRolloutBuffer`` of observations ``[A, 1 + features]``, which it gives back as ``LegalMoves``.
-
-    Most actions are illegal in most positions: this takes a fraction of the memory, and of the time to copy it.
-    """
+    """``MaskableRolloutBuffer`` of observations as ``AfterstateVectorEnv`` returns them."""
 
     def __init__(self, buffer_size: int, observation_space: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(buffer_size, NO_OBSERVATION, *args, **kwargs)
@@ -28,10 +23,9 @@ class LegalMovesBuffer(MaskableRolloutBuffer):
         super().reset()
         self._features_by_step: list[NDArray[np.float32]] = []
 
-    def add(self, obs: NDArray[np.float32], *args: Any, action_masks: Any = None, **kwargs: Any) -> None:
-        moves = obs.reshape(self.n_envs, self.mask_dims, -1)
-        self._features_by_step.append(moves[moves[..., 0] > 0][:, 1:])
-        super().add(obs[:, :0], *args, action_masks=moves[..., 0], **kwargs)
+    def add(self, obs: Any, *args: Any, action_masks: Any = None, **kwargs: Any) -> None:
+        self._features_by_step.append(obs["features"])
+        super().add(obs["legal"][:, :0], *args, action_masks=obs["legal"], **kwargs)
 
     def get(self, batch_size: int | None = None) -> Any:
         if not self.generator_ready:
@@ -48,4 +42,4 @@ class LegalMovesBuffer(MaskableRolloutBuffer):
         first = counts.cumsum() - counts
         rows = np.arange(counts.sum()) + (self._starts[batch_inds] - first).repeat(counts)
         features = torch.from_numpy(self._features.take(rows, axis=0)).to(self.device)
-        return samples._replace(observations=LegalMoves(samples.action_masks > 0, features))
+        return samples._replace(observations={"legal": samples.action_masks > 0, "features": features})

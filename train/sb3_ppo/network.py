@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,21 +16,13 @@ from train.runs.adam import Adam
 
 LOGIT_OF_ILLEGAL = -1e8
 
-
-class LegalMoves(NamedTuple):
-    """An observation of the legal moves alone: which they are ``[N, A]``, and the features of each ``[moves, k]``.
-
-    The moves are in the order of ``legal.nonzero()``.
-    """
-
-    legal: torch.Tensor
-    features: torch.Tensor
+Observations = torch.Tensor | dict[str, torch.Tensor]
 
 
 class AfterstatePolicy(MaskableActorCriticPolicy):
     """An actor and a critic in one: a logit and an action value for each legal move, from the afterstate's features.
 
-    An observation is ``[A, 1 + features]``, flat, as ``AfterstateVectorEnv`` makes it, or ``LegalMoves``.
+    An observation is ``[A, 1 + features]``, flat, or the legal moves alone, as ``AfterstateVectorEnv`` has them.
 
     The critic is a Q function: the return that follows a move is the target of Q(s, a) for the move that was made, as
     in Sarsa. The state value, which GAE bootstraps from and which is the baseline of the advantage, is its expectation
@@ -52,28 +44,28 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
             nn.init.zeros_(layer.bias)
         # So the first policy is nearly uniform.
         nn.init.orthogonal_(linear[-1].weight, 0.01)
-        alternating = [part for layer in linear for part in (layer, nn.ReLU())]
+        alternating = [part for layer in linear for part in (layer, nn.ReLU(inplace=True))]
         self.move = nn.Sequential(*alternating[:-1])
         self.optimizer: Any = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
-    def _outputs(self, obs: torch.Tensor | LegalMoves) -> tuple[torch.Tensor, torch.Tensor]:
+    def _outputs(self, obs: Observations) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the log probability and the action value of each move ``[N, A]``; of illegal ones -1e8 and 0."""
-        legal, features = obs if isinstance(obs, LegalMoves) else self._legal_moves(obs)
+        if isinstance(obs, torch.Tensor):
+            moves = obs.view(len(obs), -1, 1 + self._features)
+            legal = moves[..., 0] > 0
+            features = moves[legal][:, 1:]
+        else:
+            legal, features = obs["legal"], obs["features"]
         logit, action_value = self.move(features).unbind(-1)
         logits = torch.full(legal.shape, LOGIT_OF_ILLEGAL, device=legal.device).masked_scatter(legal, logit)
         action_values = torch.zeros(legal.shape, device=legal.device).masked_scatter(legal, torch.tanh(action_value))
         return logits.log_softmax(-1), action_values
 
-    def _legal_moves(self, obs: torch.Tensor) -> LegalMoves:
-        moves = obs.view(len(obs), -1, 1 + self._features)
-        legal = moves[..., 0] > 0
-        return LegalMoves(legal, moves[legal][:, 1:])
-
     # What follows is what Stable-Baselines3 does by ``get_distribution`` with the mask, which takes twice the time: the
     # observation is the mask already, and an illegal move has no probability, exactly.
 
     def forward(
-        self, obs: torch.Tensor, deterministic: bool = False, action_masks: Any = None
+        self, obs: Observations, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         log_probabilities, action_values = self._outputs(obs)
         probabilities = log_probabilities.exp()
@@ -81,7 +73,7 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
         return actions, state_value(log_probabilities, action_values), chosen(log_probabilities, actions)
 
     def evaluate_actions(
-        self, obs: torch.Tensor | LegalMoves, actions: torch.Tensor, action_masks: Any = None
+        self, obs: Observations, actions: torch.Tensor, action_masks: Any = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Return Q(s, a) of the actions, their log probabilities and the policy's entropy."""
         log_probabilities, action_values = self._outputs(obs)
