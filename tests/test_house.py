@@ -38,6 +38,7 @@ LAYERS = [
     ["numduel_env.duels", "numduel_env.observation", "numduel_env.checks", "numduel_env.dialogue"],
     ["numduel_env.solvers", "numduel_env.cli", "numduel_env.picture"],
     ["numduel_env.agent"],
+    ["numduel_env.writing"],
     ["numduel_env.evaluation"],
     ["numduel_env.envs.base"],
     ["numduel_env.envs.aec", "numduel_env.envs.single", "numduel_env.envs.vector"],
