@@ -34,7 +34,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """How requests are made, which changes no results: how many at once, for how long, how often, and where they are noted.
+    """How requests are made, which changes no results: how many at once, for how long, how often.
 
     ``timeout`` is in seconds, for one attempt; ``request_retries`` more are made where that may help. ``transcripts``
     is a file to which every exchange is appended.

@@ -61,6 +61,8 @@ ALLOWED_PACKAGES = {
     "numduel_env.envs.sb3": {"gymnasium", "stable_baselines3", "torch"},
     "numduel_env.envs.rllib": {"gymnasium", "ray", "torch"},
     "numduel_env.envs.openspiel": {"pyspiel", "open_spiel"},
+    "numduel_env.envs.openenv": {"openenv"},
+    "numduel_env.serving": {"uvicorn"},
     "numduel_env.registration": {"gymnasium", "pettingzoo"},
     "numduel_env.picture": {"PIL"},
 }
@@ -182,7 +184,7 @@ for module in {sorted(importable())!r}:
 
 def importable():
     """Return the modules that need no framework which has an environment of its own."""
-    elsewhere = ("openspiel", "rllib", "__main__", "benchmark")
+    elsewhere = ("openspiel", "openenv", "rllib", "__main__", "benchmark")
     return {module for module in MODULES if not any(word in module for word in elsewhere)}
 
 

@@ -1,7 +1,8 @@
 """Answers on disk as they come, so that an evaluation that was interrupted goes on without asking for any again.
 
 A journal is a file of JSON lines: first what was asked for, then one line for each time that an agent was asked, one
-for each reply in writing, and one for each agent whose exams are done. A line that was cut short by a crash is as if it had not been written.
+for each reply in writing, and one for each agent whose exams are done. A line that was cut short by a crash is as if
+it had not been written.
 """
 
 from __future__ import annotations
