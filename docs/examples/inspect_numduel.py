@@ -1,6 +1,8 @@
 """Text duels as a task of Inspect: win rate, faults and kept, each with its standard error.
 
 inspect eval docs/examples/inspect_numduel.py --model openai/MODEL -T game=prime-rumble -T opponent=solver -T duels=100
+
+Where OPENAI_BASE_URL names a server that has chat completions alone, add -M responses_api=false.
 """
 
 from __future__ import annotations

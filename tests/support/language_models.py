@@ -127,6 +127,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         state: Server = self.server.state
+        if not self.path.endswith("/chat/completions"):
+            self.close_connection = True
+            self._json(404, {"error": {"message": f"there is no {self.path}"}})
+            return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         asked = Asked(body["model"], body["messages"], bool(body.get("stream")))
         with state.lock:
