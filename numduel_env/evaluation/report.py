@@ -32,7 +32,7 @@ def report_page(results: Results) -> str:
         heat_map=heat_map(results),
         seat_chart=seat_chart(results.agents),
         kept_chart=kept_chart(results.agents),
-        command=shlex.join(results.command),
+        command=spelled_out(shlex.join(results.command)),
     )
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from numduel_env import Duel, find_game, solver_for
+from numduel_env import Duel, Rules, find_game, solver_for
+from numduel_env.solvers import Solver
 
 KEY = "sk-loopback-5f1c0de"
 
@@ -29,11 +30,12 @@ TITLES = {"Prime Rumble": "prime-rumble", "Divider Duel": "divider-duel", "Facto
 
 @dataclass
 class Asked:
-    """One request: the model, the messages, and whether the client was still there to read the reply."""
+    """One request, and whether it was answered and so is paid for."""
 
     model: str
     messages: list[dict[str, Any]]
     stream: bool
+    options: dict[str, Any]
     answered: bool = False
 
     @property
@@ -67,6 +69,7 @@ class Models:
 
     def __init__(self) -> None:
         self.generator = np.random.default_rng(0)
+        self.solvers: dict[Rules[Any], Solver] = {}
         self.replies: dict[str, Callable[[list[dict[str, Any]]], str]] = {
             "random": self.random,
             "perfect": self.perfect,
@@ -83,11 +86,13 @@ class Models:
 
     def perfect(self, messages: list[dict[str, Any]]) -> str:
         duel = told_duel(messages)
-        best = duel.rules.numbers[solver_for(duel.rules).best(duel.position)]
+        if duel.rules not in self.solvers:
+            self.solvers[duel.rules] = solver_for(duel.rules)
+        best = duel.rules.numbers[self.solvers[duel.rules].best(duel.position)]
         return f"[{best[0] if len(best) else duel.legal_numbers[0]}]"
 
     def second_try(self, messages: list[dict[str, Any]]) -> str:
-        return self.perfect(messages) if messages[-2]["role"] == "assistant" else "let me think"
+        return self.perfect(messages) if messages[-2:][0]["role"] == "assistant" else "let me think"
 
     def slow(self, messages: list[dict[str, Any]]) -> str:
         time.sleep(0.05)
@@ -112,6 +117,11 @@ class Server:
         """The requests that were answered, and so are paid for."""
         return [one for one in self.asked if one.answered]
 
+    def settle(self) -> None:
+        """Wait until nothing is under way."""
+        while self.at_once:
+            time.sleep(0.01)
+
 
 class Handler(BaseHTTPRequestHandler):
     """Chat completions, as OpenAI has them."""
@@ -132,7 +142,9 @@ class Handler(BaseHTTPRequestHandler):
             self._json(404, {"error": {"message": f"there is no {self.path}"}})
             return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        asked = Asked(body["model"], body["messages"], bool(body.get("stream")))
+        known = ("model", "messages", "stream", "stream_options")
+        options = {name: value for name, value in body.items() if name not in known}
+        asked = Asked(body["model"], body["messages"], bool(body.get("stream")), options)
         with state.lock:
             state.asked.append(asked)
             number = len(state.asked)
