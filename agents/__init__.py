@@ -7,6 +7,7 @@ Where each agent lives, by the name that it has on every command line, as ``oppo
 - ``ppo``, ``rllib``: ``learned.py``, with the networks in ``networks.py``, their files in ``cards.py`` and
   ``checkpoint.py``, and in ``reference/`` the trained agents that come with the project
 - ``openspiel``: ``openspiel.py``
+- ``llm``: ``llm.py``, with ``endpoint.py``, ``transcript.py`` and ``model_options.py``
 - ``human``: ``table.py``, in ``play.py`` only
 
 Importing this package makes the names known; what they need is imported when they are used.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agents import llm
 from agents.mcts import MCTSAgent
 from agents.search_tree import Evaluator
 from numduel_env.agent import (
@@ -96,4 +98,5 @@ register_agent("mcts", _mcts, "mcts", "mcts:SIMULATIONS", "mcts:SIMULATIONS:ppo:
 register_agent("ppo", _ppo, "ppo:PATH", "ppo:reference")
 register_agent("rllib", _rllib, "rllib:PATH")
 register_agent("openspiel", _openspiel, "openspiel:mcts:SIMULATIONS")
+llm.register()
 register_agent("human", _human)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from agents import agent_names, make_agent
+from agents import agent_names, llm, make_agent, model_options
 from agents.advice import analysis
 from agents.scorecard import Scorecard
 from agents.table import COMMANDS, Human, Quit, Seated, ShownPlayer, Table, play_duel
 from agents.terminal import DIM, InputEnded, Terminal, whole
-from numduel_env.agent import Agent, as_player
+from numduel_env.agent import Agent, Unavailable, as_player
 from numduel_env.cli import OneLineParser, chosen_game, game_names, run_program
 from numduel_env.evaluation.grading import graded_moves
 from numduel_env.rules import Rules
@@ -57,6 +57,7 @@ def make_parser() -> OneLineParser:
     parser.add_argument("--hint", action="store_true", help="show the winning moves before a human's prompt")
     parser.add_argument("--analyse", action="store_true", help="after each game, grade every move by perfect play")
     parser.add_argument("--seed", type=partial(at_least, 0), help="of the toss and the agents (default: a new one)")
+    model_options.add_arguments(parser)
     parser.add_parameter_flags()
     return parser
 
@@ -77,6 +78,7 @@ def named_agents(parser: OneLineParser, args: argparse.Namespace, rules: Rules[A
 def run(parser: OneLineParser, args: argparse.Namespace, terminal: Terminal) -> None:
     """Play what the command line asks for."""
     game, _, rules = chosen_game(parser, args)
+    llm.register_as_asked(parser, args)
     agents = named_agents(parser, args, rules)
     solver = solver_for(rules) if args.hint or args.analyse else None
     seed = secrets.randbits(32) if args.seed is None else args.seed
@@ -113,8 +115,8 @@ def main() -> int:
     parser = make_parser()
     try:
         run(parser, parser.parse_args(), Terminal())
-    except TooLargeToSolve as too_large:
-        print(f"{parser.prog}: {too_large}", file=sys.stderr)
+    except (TooLargeToSolve, Unavailable) as why:
+        print(f"{parser.prog}: {why}", file=sys.stderr)
         return 1
     except Quit:
         print("Goodbye: the game is left unfinished.")

@@ -61,6 +61,7 @@ UCT_EXPLORATION = 2.0
 PROGRESSIVE_BIAS = 2.0
 PUCT_EXPLORATION = 1.5
 
+
 class Level(NamedTuple):
     """What the simulations under way do at one depth: those that make the same move after the same moves are a group.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from agents.advice import hint
 from agents.terminal import BOLD, DIM, Terminal, whole
-from numduel_env.agent import BadAnswer, Player, checked_answer
+from numduel_env.agent import BadAnswer, Player, Unavailable, checked_answer
 from numduel_env.duel import Duel
 from numduel_env.games import GameSpec
 from numduel_env.outside import described, one_line
@@ -159,6 +159,9 @@ class ShownPlayer:
             (action,) = checked_answer([self.player.move(duel, generator)], 1).tolist()
             if not 0 <= action < len(numbers):
                 raise BadAnswer(f"answered {action}, which is no action: they are 0 to {len(numbers) - 1}")
+        except Unavailable:
+            self.terminal.say("(no answer)")
+            raise
         except Exception as wrong:  # whatever a user's own agent raises costs it the game, not the session
             self.terminal.say("(no answer)")
             if isinstance(wrong, BadAnswer):

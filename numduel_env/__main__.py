@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from numduel_env import positions
+from numduel_env import positions, serving
 from numduel_env.agent import SolverAgent
 from numduel_env.batch import Position, batch_of_one
 from numduel_env.cli import OneLineParser, chosen_game, chosen_games, game_names, progress_bar, run_program
@@ -164,7 +164,15 @@ def make_parser() -> tuple[OneLineParser, dict[str, argparse.ArgumentParser]]:
         "positions", help="write solved positions as data, a line each", description=positions.__doc__
     )
     positions.add_arguments(writing)
-    return parser, {"games": games, "solve": solving, "evaluate": evaluating, "positions": writing}
+    serve = commands.add_parser("serve", help="serve text duels to others, by OpenEnv", description=serving.__doc__)
+    serving.add_arguments(serve)
+    return parser, {
+        "games": games,
+        "solve": solving,
+        "evaluate": evaluating,
+        "positions": writing,
+        "serve": serve,
+    }
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -178,6 +186,8 @@ def run(arguments: Sequence[str]) -> int:
             solve(commands["solve"], args)
         elif args.command == "positions":
             positions.run(commands["positions"], args, [parser.prog, *arguments])
+        elif args.command == "serve":
+            return serving.run(commands["serve"], args)
         else:
             return evaluation.run(commands["evaluate"], args, [parser.prog, *arguments])
     except TooLargeToSolve as too_large:

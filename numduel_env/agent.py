@@ -215,6 +215,13 @@ class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is
         self.reason, self.kind = reason, kind
 
 
+class Unavailable(Exception):  # noqa: N818 - it says what has become of the agent
+    """Who chooses the moves cannot be asked any more, which is no fault in the game: an evaluation stops.
+
+    The message says why in one line.
+    """
+
+
 def ask(
     agent: Agent, position: Position, legal: BoolArray, rows: NDArray[np.intp], generator: np.random.Generator
 ) -> NDArray[np.int64]:

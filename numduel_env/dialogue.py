@@ -23,6 +23,9 @@ UNREADABLE, ILLEGAL_NUMBER = "unreadable", "illegal"
 MOST_DIGITS = 18
 """No number of a game is longer."""
 
+LONGEST_REPEATED = 2000
+"""Of a refused reply, a player is shown so many of the last characters again."""
+
 BRACKETS = re.compile(r"\[([^\[\]]*)(\]|$)")
 """What stands in square brackets; those at the end may be left open."""
 
@@ -103,3 +106,40 @@ def request_again(refusal: Refusal, tries: int) -> str:
     """Return what a player is told whose reply is refused, and who has so many tries left."""
     left = "1 try" if tries == 1 else f"{tries} tries"
     return f"{refusal.text} Choose again, and write the number in square brackets ({left} left)."
+
+
+class Conversation:
+    """One move asked for in writing, as messages in the form that chat models take.
+
+    ``told`` is what the player was told last, the rules aside. A refused reply may be repeated ``retries`` times;
+    then ``over`` is True.
+    """
+
+    def __init__(
+        self, game: GameSpec, duel: Duel[Any], retries: int, list_legal: bool = False, system_prompt: str | None = None
+    ) -> None:
+        self.game, self.duel, self.tries = game, duel, retries + 1
+        self.told = situation(game, duel, list_legal)
+        self.messages = [_message("system", system_prompt)] if system_prompt else []
+        self.messages.append(_message("user", f"{briefing(game, duel.rules, duel.seat)}\n\n{self.told}"))
+
+    @property
+    def over(self) -> bool:
+        """Whether the player may not reply any more."""
+        return self.tries == 0
+
+    def read(self, reply: str) -> int | Refusal:
+        """Return the action that a reply chooses; if it is refused, the conversation goes on."""
+        answer = read_reply(self.game, self.duel, reply)
+        if isinstance(answer, Refusal):
+            self.tries -= 1
+            if self.tries:
+                self.told = request_again(answer, self.tries)
+                # A chat needs something in every message, and has room for so much.
+                self.messages.append(_message("assistant", reply.strip()[-LONGEST_REPEATED:] or "(nothing)"))
+                self.messages.append(_message("user", self.told))
+        return answer
+
+
+def _message(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}

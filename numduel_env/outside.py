@@ -35,8 +35,14 @@ def one_line(text: str, most: int = 160) -> str:
     Whatever is not printable, such as the codes that move a cursor or turn the direction of writing, is spelled out.
     """
     line = " ".join(text.split())
-    line = line if len(line) <= most else line[: most - 1] + "…"
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
+    return spelled_out(line if len(line) <= most else line[: most - 1] + "…")
+
+
+def spelled_out(text: str) -> str:
+    """Return a text in which whatever is not printable is spelled out, but for the ends of lines."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode() for sign in text
+    )
 
 
 def described(wrong: BaseException) -> str:

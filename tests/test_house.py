@@ -38,6 +38,7 @@ LAYERS = [
     ["numduel_env.duels", "numduel_env.observation", "numduel_env.checks", "numduel_env.dialogue"],
     ["numduel_env.solvers", "numduel_env.cli", "numduel_env.picture"],
     ["numduel_env.agent"],
+    ["numduel_env.writing"],
     ["numduel_env.evaluation"],
     ["numduel_env.envs.base"],
     ["numduel_env.envs.aec", "numduel_env.envs.single", "numduel_env.envs.vector"],
@@ -60,6 +61,8 @@ ALLOWED_PACKAGES = {
     "numduel_env.envs.sb3": {"gymnasium", "stable_baselines3", "torch"},
     "numduel_env.envs.rllib": {"gymnasium", "ray", "torch"},
     "numduel_env.envs.openspiel": {"pyspiel", "open_spiel"},
+    "numduel_env.envs.openenv": {"openenv"},
+    "numduel_env.serving": {"uvicorn"},
     "numduel_env.registration": {"gymnasium", "pettingzoo"},
     "numduel_env.picture": {"PIL"},
 }
@@ -181,7 +184,7 @@ for module in {sorted(importable())!r}:
 
 def importable():
     """Return the modules that need no framework which has an environment of its own."""
-    elsewhere = ("openspiel", "rllib", "__main__", "benchmark")
+    elsewhere = ("openspiel", "openenv", "rllib", "__main__", "benchmark")
     return {module for module in MODULES if not any(word in module for word in elsewhere)}
 
 

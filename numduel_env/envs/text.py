@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numduel_env.agent import AgentLike, BadAnswer, as_player, checked_answer, make_agent
+from numduel_env.agent import AgentLike, BadAnswer, Unavailable, as_player, checked_answer, make_agent
 from numduel_env.dialogue import Refusal, briefing, read_reply, request_again, situation
 from numduel_env.duel import Duel, replay
 from numduel_env.envs.base import SeatDraw
@@ -101,7 +101,7 @@ class TextDuel:
         self.retries = whole_number("retries", retries, 0)
         if reward not in REWARDS:
             raise ValueError(f"reward must be one of {', '.join(REWARDS)}, not {reward!r}")
-        self._list_legal, self._reward = bool(list_legal), reward
+        self._list_legal, self.reward = bool(list_legal), reward
         self._solver, self.grading = self._judge() if graded else (None, "left out as asked")
         if reward == "move" and self._solver is None:
             raise ValueError(f"a reward for every move needs perfect play, but grading was {self.grading}")
@@ -182,7 +182,7 @@ class TextDuel:
 
     def _turn(self, text: str, refusal: str | None, move: GradedMove | None) -> Turn:
         reward = float(self.payoff)
-        if self._reward == "move":
+        if self.reward == "move":
             reward = REWARD_OF.get(move.verdict, 0.0) if move else 0.0
         return Turn(text, reward, self.payoff, self.finished, refusal, move)
 
@@ -194,8 +194,10 @@ class TextDuel:
             (action,) = checked_answer([self._opponent.move(duel, self._generator)], 1).tolist()
             if not 0 <= action < len(duel.legal) or not duel.legal[action]:
                 raise BadAnswer(f"played an illegal move, action {action}")
-        except BadAnswer as wrong:
+        except (BadAnswer, Unavailable) as wrong:
             self._duel = None
+            if isinstance(wrong, Unavailable):
+                raise
             raise ValueError(f"the opponent {wrong.reason}") from wrong
         duel.play(action)
 

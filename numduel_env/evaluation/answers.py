@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.agent import Agent, BadAnswer, ask, checked_answer
+from numduel_env.agent import Agent, BadAnswer, Unavailable, ask, checked_answer
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel
 from numduel_env.outside import described
+from numduel_env.writing import Exchange, Notes, WritingPlayer
 
 NO_ACTION = -1
 
@@ -27,11 +28,15 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Answers:
-    """The actions that were answered, ``NO_ACTION`` with a reason by its place where none was legal."""
+    """The actions that were answered, ``NO_ACTION`` with a reason by its place where none was legal.
+
+    ``exchanges`` are what was written, by place.
+    """
 
     actions: NDArray[np.int64]
     reasons: dict[int, Reason]
     seconds: float
+    exchanges: dict[int, list[Exchange]] = field(default_factory=dict)
 
 
 class Question(NamedTuple):
@@ -63,7 +68,26 @@ def answers(agent: Agent, question: Question, generator: np.random.Generator) ->
     """
     start = time.perf_counter()
     actions, reasons = _answered(agent, question, generator)
-    seconds = time.perf_counter() - start
+    return _refused_illegal(question, actions, reasons, time.perf_counter() - start)
+
+
+def written_answers(player: WritingPlayer, question: Question, notes: Notes) -> Answers:
+    """Return the answers of a player that answers in writing; raises ``Unavailable`` if nobody answers any more."""
+    start = time.perf_counter()
+    answered = player.converse(list(question.histories or ()), notes)
+    actions = np.array([NO_ACTION if isinstance(answer, BadAnswer) else answer for answer in answered], np.int64)
+    reasons = {place: _reason(answer) for place, answer in enumerate(answered) if isinstance(answer, BadAnswer)}
+    return _refused_illegal(question, actions, reasons, time.perf_counter() - start, notes.exchanges)
+
+
+def _refused_illegal(
+    question: Question,
+    actions: NDArray[np.int64],
+    reasons: dict[int, Reason],
+    seconds: float,
+    exchanges: dict[int, list[Exchange]] | None = None,
+) -> Answers:
+    """Return answers in which no action is illegal: those that were have reasons instead."""
     rows, legal = question.rows, question.legal
     size = legal.shape[1]
     outside = (actions < 0) | (actions >= size)
@@ -74,7 +98,7 @@ def answers(agent: Agent, question: Question, generator: np.random.Generator) ->
     for place in np.flatnonzero(illegal).tolist():
         reasons[place] = Reason("played an illegal move", f"played an illegal move, action {actions[place]}")
     actions[outside | illegal] = NO_ACTION
-    return Answers(actions, reasons, seconds)
+    return Answers(actions, reasons, seconds, exchanges or {})
 
 
 def _answered(
@@ -88,7 +112,7 @@ def _answered(
             answered = agent.choose_in(list(question.histories), generator)  # type: ignore[attr-defined]
             return checked_answer(answered, count), {}
         return ask(agent, question.position, question.legal, question.rows, generator), {}
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Unavailable):
         raise
     except BaseException as wrong:  # whatever a user's own agent does costs it the duel, not the match
         if count == 1:

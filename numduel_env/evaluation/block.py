@@ -26,12 +26,14 @@ from numduel_env.evaluation.answers import (
     answers,
     refuse_misfits,
     takes_histories,
+    written_answers,
 )
 from numduel_env.evaluation.grading import UNGRADED, verdicts
-from numduel_env.evaluation.journal import Asked, Journal, set_stream, stream_state
-from numduel_env.evaluation.match import Entrant, Fault, Match, joined
+from numduel_env.evaluation.journal import Asked, Journal, JournalNotes, set_stream, stream_state
+from numduel_env.evaluation.match import Entrant, Fault, Match, Passage, joined
 from numduel_env.rules import Rules
 from numduel_env.solvers import ILLEGAL, Solver
+from numduel_env.writing import writer
 
 OPENINGS_PER_BLOCK = 256
 """Part of what a seed means: another number gives other duels."""
@@ -128,6 +130,7 @@ class Block:
             for seat in (0, 1)
         }
         self.faults: list[Fault] = []
+        self.passages: list[Passage] = []
         self.seconds, self.asked = np.zeros(2), np.zeros(2, np.int64)
         self.moments: list[Moment] = []
 
@@ -159,6 +162,9 @@ class Block:
             chosen[asked] = answered.actions
             for place, why in answered.reasons.items():
                 self.faults.append(Fault(int(asked[place]), entrant, int(duels.plies[asked[place]]), why))
+            for place, exchanges in sorted(answered.exchanges.items()):
+                where = int(asked[place]), entrant, int(duels.plies[asked[place]])
+                self.passages += [Passage(*where, exchange) for exchange in exchanges]
             self.moved(len(asked), np.zeros(0, np.int64))
         return chosen
 
@@ -168,14 +174,19 @@ class Block:
         names = [entrant.name for entrant in self.entrants]
         key = "\t".join([*names, str(self.block), str(len(self.moments)), str(first), str(seat)])
         known = self.journal.asked(key) if self.journal else None
+        notes = JournalNotes(self.journal, key)
+        if any(place >= len(asked) for place in notes.exchanges):
+            raise ValueError("the journal has replies to questions that nobody was asked")
         if known:
             set_stream(generator, known.stream)
             reasons = {int(place): Reason(*why) for place, why in known.faults.items()}
             actions = np.array(known.actions, np.int64)
             refuse_misfits(actions, reasons, self.duels.legal[asked])
-            return Answers(actions, reasons, known.seconds)
+            return Answers(actions, reasons, known.seconds, notes.exchanges)
         histories = [self._history(row) for row in asked] if takes_histories(agent) else None
-        new = answers(agent, Question(self.duels.position, self.duels.legal, asked, histories), generator)
+        question = Question(self.duels.position, self.duels.legal, asked, histories)
+        player = writer(agent)
+        new = written_answers(player, question, notes) if player else answers(agent, question, generator)
         if self.journal:
             faults = {str(place): (why.kind, why.text) for place, why in new.reasons.items()}
             self.journal.add(Asked(key, tuple(new.actions.tolist()), faults, new.seconds, stream_state(generator)))
@@ -212,6 +223,7 @@ class Block:
             after=after.astype(np.int8),
             verdicts=graded,
             faults=self.faults,
+            passages=self.passages,
             seconds=self.seconds,
             asked=self.asked,
         )

@@ -25,6 +25,7 @@ from numduel_env.outside import is_reference
 from numduel_env.progress import Progress, silent
 from numduel_env.rules import Rules, own_copy, whole_number
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
+from numduel_env.writing import writer
 
 
 def evaluate(
@@ -51,7 +52,8 @@ def evaluate(
 
     A game too large to solve is played without grades; ``graded=False`` leaves them out. ``exploit`` walks every
     opponent line against each agent, up to ``budget`` positions. Raises a ``ValueError`` that says what is wrong before
-    anything is played; an agent that fails while it plays loses its duels.
+    anything is played; an agent that fails while it plays loses its duels. Raises ``Unavailable`` if nobody answers for
+    an agent any more.
 
     Agents named ``module:attribute`` play in processes of their own; with ``move_seconds`` they lose the duels in which
     they take longer for a move. ``journal`` is a file in which every answer is noted: an evaluation that was
@@ -74,6 +76,9 @@ def evaluate(
         judge, grading = _judge(rules, entrants, progress)
     if exploit and judge is None:
         raise ValueError(f"exploit needs perfect play, but grading was {grading}")
+    writers = {entrant.name: player for entrant in entrants if (player := writer(entrant.agent))}
+    if exploit and writers:
+        raise ValueError(f"exploit asks about every line, too much for {next(iter(writers))}, which answers in writing")
     played_by = Game(spec.name, spec.heading(rules), spec.version, spec.params | params)
     request = Request(
         game=f"{played_by.name}-v{played_by.version}",
@@ -86,6 +91,7 @@ def evaluate(
         exploit=exploit,
         budget=budget,
         version=versions()["numduel_env"],
+        settings={name: player.settings for name, player in writers.items()},
     )
     notes = Journal(journal, request) if journal else None
     try:

@@ -1,7 +1,8 @@
 """Answers on disk as they come, so that an evaluation that was interrupted goes on without asking for any again.
 
-A journal is a file of JSON lines: first what was asked for, then one line for each time that an agent was asked, and
-one for each agent whose exams are done. A line that was cut short by a crash is as if it had not been written.
+A journal is a file of JSON lines: first what was asked for, then one line for each time that an agent was asked, one
+for each reply in writing, and one for each agent whose exams are done. A line that was cut short by a crash is as if
+it had not been written.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import numpy as np
 
 from numduel_env.evaluation.exploitability import Exam
 from numduel_env.storage import BadRecord, Count, from_json
+from numduel_env.writing import Exchange, Notes, Settings
 
-LAYOUT = 1
+LAYOUT = 2
 """Counts the changes of a journal's layout."""
 
 
@@ -34,6 +36,7 @@ class Request:
     exploit: bool
     budget: Count
     version: str
+    settings: dict[str, Settings]
     layout: int = LAYOUT
 
 
@@ -52,11 +55,25 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """One exchange about the duel at a ``place`` among those that were asked about; ``key`` says when."""
+
+    place: Count
+    key: str
+    exchange: Exchange
+
+
+@dataclass(frozen=True)
 class Examined:
     """The exams of one agent."""
 
     agent: str
     exams: tuple[Exam, ...]
+
+
+Record = Asked | Noted | Examined
+
+BY_FIRST_FIELD: dict[bytes, type[Record]] = {b'{"key"': Asked, b'{"place"': Noted, b'{"agent"': Examined}
 
 
 class Journal:
@@ -65,6 +82,7 @@ class Journal:
     def __init__(self, path: str | Path, request: Request) -> None:
         self.path = Path(path)
         self._asked: dict[str, Asked] = {}
+        self._written: dict[str, list[Noted]] = {}
         self._exams: dict[str, tuple[Exam, ...]] = {}
         whole = self._read(request) if self.path.exists() else 0
         self._file: IO[bytes] = open(self.path, "r+b" if whole else "wb")  # noqa: SIM115 - open as long as the journal
@@ -80,7 +98,7 @@ class Journal:
             return 0
         try:
             earlier = from_json(lines[0], Request)
-            records: list[Asked | Examined] = [_record(line) for line in lines[1:]]
+            records: list[Record] = [_record(line) for line in lines[1:]]
         except BadRecord as wrong:
             raise BadRecord(f"{self.path} is no journal of an evaluation: {wrong}") from None
         for name, value in asdict(earlier).items():
@@ -89,11 +107,13 @@ class Journal:
         for record in records:
             if isinstance(record, Asked):
                 self._asked[record.key] = record
+            elif isinstance(record, Noted):
+                self._written.setdefault(record.key, []).append(record)
             else:
                 self._exams[record.agent] = record.exams
         return sum(len(line) + 1 for line in lines)
 
-    def _write(self, record: Request | Asked | Examined) -> None:
+    def _write(self, record: Request | Record) -> None:
         self._file.write(json.dumps(asdict(record)).encode() + b"\n")
         self._file.flush()
 
@@ -101,11 +121,15 @@ class Journal:
         """Return what an agent answered when it was asked, if it has been."""
         return self._asked.get(key)
 
+    def written(self, key: str) -> list[Noted]:
+        """Return what an agent wrote when it was asked, so far."""
+        return self._written.get(key, [])
+
     def exams(self, agent: str) -> tuple[Exam, ...] | None:
         """Return an agent's exams, if they are done."""
         return self._exams.get(agent)
 
-    def add(self, record: Asked | Examined) -> None:
+    def add(self, record: Record) -> None:
         """Write what is new."""
         self._write(record)
 
@@ -114,8 +138,23 @@ class Journal:
         self._file.close()
 
 
-def _record(line: bytes) -> Asked | Examined:
-    return from_json(line, Examined) if line.startswith(b'{"agent"') else from_json(line, Asked)
+def _record(line: bytes) -> Record:
+    return from_json(line, BY_FIRST_FIELD.get(line.partition(b":")[0], Asked))
+
+
+class JournalNotes(Notes):
+    """The exchanges about the duels that an agent is asked about at once, in a journal where there is one."""
+
+    def __init__(self, journal: Journal | None, key: str) -> None:
+        super().__init__()
+        for record in journal.written(key) if journal else ():
+            super().add(record.place, record.exchange)
+        self._journal, self._key = journal, key
+
+    def add(self, place: int, exchange: Exchange) -> None:
+        if self._journal:
+            self._journal.add(Noted(place, self._key, exchange))
+        super().add(place, exchange)
 
 
 def stream_state(generator: np.random.Generator) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from numduel_env.agent import Agent
 from numduel_env.evaluation.answers import NO_ACTION, Reason
 from numduel_env.evaluation.grading import UNGRADED
+from numduel_env.writing import Exchange
 
 
 class Entrant(NamedTuple):
@@ -30,6 +31,15 @@ class Fault(NamedTuple):
     reason: Reason
 
 
+class Passage(NamedTuple):
+    """What was written about a move: ``entrant`` is the place of the player in the pair."""
+
+    duel: int
+    entrant: int
+    ply: int
+    exchange: Exchange
+
+
 @dataclass(frozen=True)
 class Match:
     """All duels between two entrants; arrays begin with an axis of duels, then of plies where there are any.
@@ -37,8 +47,8 @@ class Match:
     ``opener`` is the entrant (0 or 1) in seat 0, ``opening`` the number of random plies, ``length`` the number of all
     plies, ``payoff`` that of seat 0. ``actions`` is ``NO_ACTION`` where nothing was played, ``left`` the numbers left
     before a ply, ``before`` and ``after`` the values to the mover before and after a graded ply, ``verdicts`` how it
-    was graded. ``seconds`` and ``asked`` say how long each entrant thought about how many moves; ``seconds`` is the
-    only part that another run does not repeat.
+    was graded. ``seconds`` and ``asked`` say how long each entrant thought about how many moves; ``seconds``
+    and those of the ``passages`` are the only parts that another run does not repeat.
     """
 
     opener: NDArray[np.int8]
@@ -51,6 +61,7 @@ class Match:
     after: NDArray[np.int8]
     verdicts: NDArray[np.int8]
     faults: list[Fault]
+    passages: list[Passage]
     seconds: NDArray[np.float64]
     asked: NDArray[np.int64]
 
@@ -64,7 +75,7 @@ class Match:
 
 
 def joined(blocks: Sequence[Match]) -> Match:
-    """Return the blocks as one match, the faults pointing to its duels."""
+    """Return the blocks as one match, faults and passages pointing to its duels."""
     width = max(block.actions.shape[1] for block in blocks)
 
     def stacked(name: str, fill: int) -> NDArray[Any]:
@@ -74,9 +85,11 @@ def joined(blocks: Sequence[Match]) -> Match:
         )
 
     faults: list[Fault] = []
+    passages: list[Passage] = []
     first = 0
     for block in blocks:
         faults += [fault._replace(duel=fault.duel + first) for fault in block.faults]
+        passages += [passage._replace(duel=passage.duel + first) for passage in block.passages]
         first += len(block.opener)
     return Match(
         **{
@@ -89,6 +102,7 @@ def joined(blocks: Sequence[Match]) -> Match:
         after=stacked("after", 0),
         verdicts=stacked("verdicts", UNGRADED),
         faults=faults,
+        passages=passages,
         seconds=sum((block.seconds for block in blocks), np.zeros(2)),
         asked=sum((block.asked for block in blocks), np.zeros(2, np.int64)),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +14,10 @@ from numduel_env.duel import Duel
 from numduel_env.evaluation.answers import NO_ACTION, Reason
 from numduel_env.evaluation.grading import BLUNDER, KEPT, LOST, Grade, graded_moves
 from numduel_env.evaluation.match import Match
-from numduel_env.evaluation.results import AgentResult, KeptAt, Sample, Score
+from numduel_env.evaluation.results import AgentResult, KeptAt, Remark, Sample, Score, Written
 from numduel_env.evaluation.round_robin import RoundRobin
 from numduel_env.solvers import Solver
+from numduel_env.writing import writer
 
 SAMPLES = 6
 """The number of duels that are shown move by move."""
@@ -30,7 +33,8 @@ def agent_result(robin: RoundRobin, place: int) -> AgentResult:
     duels = seats[0].duels + seats[1].duels
     moves = GradedMoves.of(own)
     asked = sum(int(m.asked[side]) for side, m in own)
-    reasons = counted_by_kind([fault.reason for side, m in own for fault in m.faults if fault.entrant == side])
+    faults = [fault.reason for side, m in own for fault in m.faults if fault.entrant == side]
+    reasons = counted_by_kind(faults)
     return AgentResult(
         name=robin.names[place],
         total=Score.of(np.concatenate([m.scores(side) for side, m in own])),
@@ -46,7 +50,29 @@ def agent_result(robin: RoundRobin, place: int) -> AgentResult:
         faults=sum(reasons.values()),
         reasons=reasons,
         rating=None,
+        written=_written(robin, place, own, faults),
     )
+
+
+def _written(robin: RoundRobin, place: int, own: list[tuple[int, Match]], faults: list[Reason]) -> Written | None:
+    player = writer(robin.entrants[place].agent)
+    if player is None:
+        return None
+    exchanges = [passage.exchange for side, m in own for passage in m.passages if passage.entrant == side]
+    return Written(
+        settings=player.settings,
+        replies=len(exchanges),
+        refused=dict(Counter(exchange.refusal for exchange in exchanges if exchange.refusal)),
+        faults=dict(Counter(reason.kind for reason in faults)),
+        prompt_tokens=_total(exchange.prompt_tokens for exchange in exchanges),
+        completion_tokens=_total(exchange.completion_tokens for exchange in exchanges),
+        seconds=sum(exchange.seconds for exchange in exchanges),
+    )
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def counted_by_kind(reasons: list[Reason]) -> dict[str, int]:
@@ -112,4 +138,9 @@ def _sample(robin: RoundRobin, pair: tuple[int, int], match: Match, row: int, ju
         moves=graded_moves(duel, judge, opening, forfeited=reason is not None),
         winner=None if payoff == 0 else seated[payoff < 0],
         fault=reason,
+        remarks=tuple(
+            Remark(passage.ply, passage.exchange.told, passage.exchange.reply, passage.exchange.refusal)
+            for passage in match.passages
+            if passage.duel == row
+        ),
     )

@@ -18,7 +18,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
-from numduel_env.agent import agent_names
+from numduel_env.agent import Unavailable, agent_names
 from numduel_env.cli import OneLineParser, chosen_game, game_names, progress_bar
 from numduel_env.evaluation.evaluator import evaluate
 from numduel_env.evaluation.exploitability import BUDGET
@@ -78,10 +78,14 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequ
             )
     except ValueError as wrong:
         parser.error(str(wrong))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Unavailable) as stopped:
+        if isinstance(stopped, Unavailable):
+            print(f"{parser.prog}: {stopped}", file=sys.stderr)
         if journal:
             print(f"what is finished is kept in {journal}: the same command with --resume goes on", file=sys.stderr)
-        raise
+        if isinstance(stopped, KeyboardInterrupt):
+            raise
+        return 1
     results = replace(results, command=tuple(command))
     print(results.to_json() if args.json == "-" else results, end="" if args.json == "-" else "\n")
     if args.json not in (None, "-"):
@@ -104,11 +108,3 @@ def journal_of(parser: argparse.ArgumentParser, args: argparse.Namespace) -> str
     if not args.resume and Path(path).exists():
         parser.error(f"{path} holds an unfinished evaluation: go on with --resume, or remove it")
     return path
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Evaluate and report; ``arguments`` are those of the command line unless others are given."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    parser = OneLineParser(description=__doc__)
-    add_arguments(parser)
-    return run(parser, parser.parse_args(arguments), [sys.argv[0], *arguments])

@@ -15,7 +15,8 @@ from numduel_env.evaluation.exploitability import Exam
 from numduel_env.evaluation.grading import Grade, GradedMove
 from numduel_env.evaluation.ratings import wilson
 from numduel_env.games import Params
-from numduel_env.storage import Count, Share, from_json, to_json, write_atomically
+from numduel_env.storage import Amount, Count, Share, from_json, to_json, write_atomically
+from numduel_env.writing import Settings
 
 SCHEMA = 2
 """Counts the changes of the layout."""
@@ -63,8 +64,28 @@ class KeptAt:
 
 
 @dataclass(frozen=True)
+class Written:
+    """What an agent wrote that answers in writing, and how it was set.
+
+    ``refused`` counts the refused ``replies`` by kind, ``faults`` the duels that they lost; ``seconds`` are those of
+    all requests, one after another. Tokens are None where nobody counted them.
+    """
+
+    settings: Settings
+    replies: Count
+    refused: dict[str, Count]
+    faults: dict[str, Count]
+    prompt_tokens: Count | None
+    completion_tokens: Count | None
+    seconds: Amount
+
+
+@dataclass(frozen=True)
 class AgentResult:
-    """Everything measured about one agent; ``kept`` is None where no move was graded."""
+    """Everything measured about one agent; ``kept`` is None where no move was graded.
+
+    ``written`` is None for an agent that does not answer in writing.
+    """
 
     name: str
     total: Score
@@ -80,6 +101,7 @@ class AgentResult:
     faults: Count
     reasons: dict[str, int]
     rating: float | None
+    written: Written | None = None
 
 
 @dataclass(frozen=True)
@@ -91,14 +113,28 @@ class Exploit:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What a player was told at a ply, and what it replied; ``refusal`` is the kind of refusal, if any."""
+
+    ply: Count
+    told: str
+    reply: str
+    refusal: str | None
+
+
+@dataclass(frozen=True)
 class Sample:
-    """One duel, move by move. ``winner`` is None for a draw; ``fault`` is why it was lost without a legal move."""
+    """One duel, move by move. ``winner`` is None for a draw; ``fault`` is why it was lost without a legal move.
+
+    ``remarks`` are there where somebody answers in writing.
+    """
 
     seats: tuple[str, str]
     opening_plies: int
     moves: tuple[GradedMove, ...]
     winner: str | None
     fault: str | None
+    remarks: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from numduel_env.evaluation.exploitability import Exam
 from numduel_env.evaluation.results import Results, Score
+from numduel_env.outside import one_line
+from numduel_env.writing import Settings
 
 
 def tables(results: Results) -> str:
@@ -19,6 +21,7 @@ def tables(results: Results) -> str:
     cells = [["" if score is None else f"{100 * score:.1f}" for score in row] for row in results.matrix]
     lines += _columns([["", *names], *([name, *row] for name, row in zip(names, cells))])
     lines += ["", *_columns(_agent_rows(results))]
+    lines += _writing_lines(results)
     if not results.graded:
         lines += ["", f"No kept column: grading was {results.grading}."]
     for agent in agents:
@@ -48,6 +51,33 @@ def _agent_rows(results: Results) -> list[list[str]]:
         row += [f"{agent.mean_length:.1f}", f"{agent.ms_per_move:.3f}", str(agent.faults)]
         rows.append(row if agent.rating is None else [*row, f"{agent.rating:+.0f}"])
     return rows
+
+
+def _writing_lines(results: Results) -> list[str]:
+    """Return what was written, and how those who wrote it were set."""
+    written = [(agent, agent.written) for agent in results.agents if agent.written]
+    if not written:
+        return []
+    kinds = sorted({kind for _, one in written for kind in (*one.refused, *one.faults)})
+    head = ["", "kept %", "replies", *(f"{kind} (lost)" for kind in kinds), "tokens in", "tokens out", "s/reply"]
+    rows = [head]
+    for agent, one in written:
+        kept = "-" if agent.kept is None else f"{100 * agent.kept:.2f}"
+        refused = [f"{one.refused.get(kind, 0):,} ({one.faults.get(kind, 0):,})" for kind in kinds]
+        tokens = ["-" if count is None else f"{count:,}" for count in (one.prompt_tokens, one.completion_tokens)]
+        seconds = f"{one.seconds / max(one.replies, 1):.2f}"
+        rows.append([agent.name, kept, f"{one.replies:,}", *refused, *tokens, seconds])
+    lines = [
+        "",
+        "In writing: replies, those of them that were refused, and the duels that these lost:",
+        *_columns(rows),
+    ]
+    return lines + [f"{agent.name} was set to {settings_line(one.settings)}" for agent, one in written]
+
+
+def settings_line(settings: Settings) -> str:
+    """Return settings in one line."""
+    return ", ".join(f"{name}={one_line(repr(value))}" for name, value in settings.items())
 
 
 def _with_interval(score: Score) -> str:

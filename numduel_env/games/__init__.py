@@ -22,7 +22,7 @@ from numduel_env.games.prime_duel_product import PrimeDuelProduct
 from numduel_env.games.prime_duel_sum import PrimeDuelSum
 from numduel_env.games.sieve import Sieve
 from numduel_env.outside import is_reference, load
-from numduel_env.rules import Rules, whole_number
+from numduel_env.rules import Rules, same_rules, whole_number
 from numduel_env.text import Wording
 
 Params = dict[str, Any]
@@ -147,6 +147,16 @@ def find_known_game(name: str) -> GameSpec:
             f"it is for the game {name}, which a file may not import: name it yourself, with --game {name}"
         )
     return find_game(name)
+
+
+def game_of(rules: Rules[Any]) -> GameSpec:
+    """Return the game that rules are of, as far as they tell: the one whose own sizes they have, or one of their class.
+
+    Rules of a class that is not known are a game of that class's name.
+    """
+    related = [spec for spec in (*GAMES.values(), *_OUTSIDE.values()) if spec.rules is type(rules)]
+    exact = [spec for spec in related if same_rules(spec.make_rules(), rules)]
+    return (exact or related or [GameSpec(type(rules).__name__, type(rules).__name__, type(rules), {})])[0]
 
 
 def _game_of(found: Any, name: str) -> GameSpec:

@@ -67,7 +67,10 @@ class Adam:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a ``state_dict``."""
         self._moments = [
-            {name: state["state"][number][name].clone().to(parameter.device) for name in ("step", "exp_avg", "exp_avg_sq")}
+            {
+                name: state["state"][number][name].clone().to(parameter.device)
+                for name in ("step", "exp_avg", "exp_avg_sq")
+            }
             for number, parameter in enumerate(self.parameters)
         ]
         self.param_groups = [dict(group) for group in state["param_groups"]]
