@@ -3,13 +3,16 @@
 The card (``cards.py``) says which game, with which parameters and version, what the network observes and how it is
 built, how it was trained and what it scored. Its ``files`` name the tensor files with their digests. The card is
 replaced after everything else has been written, so a reader finds one whole checkpoint, the old or the new, at whatever
-moment the writer was killed.
+moment the writer was killed. What a save is about to write is announced beforehand, in ``saving.json``: so what a
+killed writer has left can be told from what a user keeps in the folder, and that is never touched.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +26,13 @@ from numduel_env.games import find_known_game
 from numduel_env.rules import Rules
 from numduel_env.storage import BadRecord, from_json, to_json, write_atomically
 
-CARD = "card.json"
+CARD, CURVE = "card.json", "curve.png"
+
+ANNOUNCED = "saving.json"
+"""Is there while a save is written, and from the beginning of a run until its first card."""
+
+WRITTEN = re.compile(r"[a-z]+-[0-9a-f]{12}\.safetensors|rllib-[0-9]{12}")
+"""The names of what is written for a card, and goes when a later card does not name it."""
 
 LARGEST_FILE = 2**30
 """No file of a checkpoint has more bytes."""
@@ -41,7 +50,7 @@ class BadCheckpoint(ValueError):  # noqa: N818 - it says what it is
 def write_checkpoint(folder: Path, card: Card, files: Mapping[str, Tensors]) -> Card:
     """Write ``files`` (tensors by their purpose) and then the card that names them, which is returned.
 
-    Earlier files go away. Raises a ``ValueError`` if the card holds a number that JSON does not have.
+    What the earlier card named goes. Raises a ``ValueError`` if the card holds a number that JSON does not have.
     """
     from safetensors.numpy import save
 
@@ -52,16 +61,68 @@ def write_checkpoint(folder: Path, card: Card, files: Mapping[str, Tensors]) -> 
         contents[purpose] = File(f"{purpose}-{digest[:12]}.safetensors", digest), content
     card = replace(card, files={purpose: file for purpose, (file, _) in contents.items()})
     text = to_json(card)
-    for file, content in contents.values():
-        write_atomically(folder / file.name, content)
-    write_atomically(folder / CARD, text)
-    current = {file.name for file in card.files.values()}
-    # A writer that was killed may have left something unfinished, too.
-    for old in [*folder.glob("*-????????????.safetensors"), *folder.glob("*.tmp")]:
-        if old.name not in current:
-            with suppress(OSError):
-                old.unlink()
+    try:
+        announce(folder, names_on(card) | (_names_on_disk(folder) or set()))
+        for file, content in contents.values():
+            write_atomically(folder / file.name, content)
+        write_atomically(folder / CARD, text)
+    finally:
+        # Now the later card has been written, or the earlier one counts.
+        remove_leftovers(folder)
     return card
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """What a save writes besides the card, and what the card before it named."""
+
+    names: tuple[str, ...]
+
+
+def announce(folder: Path, names: Iterable[str] = ()) -> None:
+    """Note that ``names`` are about to be written, besides those that were announced before."""
+    write_atomically(folder / ANNOUNCED, to_json(Announcement(tuple(sorted({*announced(folder), *names})))))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what was announced and what the card does not name, and what is half written; nobody else may write."""
+    names, current = announced(folder), _names_on_disk(folder)
+    if current is None:
+        return
+    for path in folder.glob("*"):
+        if (path.name in names - current and WRITTEN.fullmatch(path.name)) or is_unfinished(path, names):
+            with suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    if (folder / CARD).exists():
+        (folder / ANNOUNCED).unlink(missing_ok=True)
+
+
+def is_unfinished(path: Path, names: Iterable[str] = ()) -> bool:
+    """Return whether a file is what a killed process has left of the card, the announcement or one of ``names``."""
+    name, _, process = path.name.removesuffix(".tmp").rpartition(".")
+    return path.suffix == ".tmp" and process.isdecimal() and name in {CARD, CURVE, ANNOUNCED, *names}
+
+
+def announced(folder: Path) -> set[str]:
+    """Return what a save that has not ended was to write, and what the card before it named."""
+    try:
+        return set(from_json(_content(folder / ANNOUNCED), Announcement).names)
+    except (OSError, BadRecord):
+        return set()
+
+
+def names_on(card: Card) -> set[str]:
+    """Return the names of all that a card says is beside it."""
+    state = {card.training.state} if card.training and card.training.state else set()
+    return {file.name for file in card.files.values()} | state
+
+
+def _names_on_disk(folder: Path) -> set[str] | None:
+    """Return what the card in the folder names: nothing if there is no card, None if it cannot be read."""
+    try:
+        return names_on(read_card(folder)) if (folder / CARD).exists() else set()
+    except BadCheckpoint:
+        return None
 
 
 @dataclass(frozen=True)

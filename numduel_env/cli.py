@@ -16,6 +16,7 @@ from numduel_env.games import GAMES, GameSpec, Params, find_game
 from numduel_env.outside import is_reference
 from numduel_env.progress import Progress
 from numduel_env.rules import Rules
+from numduel_env.stopping import stopped_as_by_ctrl_c
 
 SECONDS_BETWEEN_LINES = 10
 
@@ -195,13 +196,14 @@ class ProgressLines:
 
 
 def run_program(program: Callable[[], int]) -> int:
-    """Run a program and return its exit code; Ctrl-C and a reader who goes away end it without a traceback."""
+    """Run a program and return its exit code; what stops it and a reader who goes away leave no traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal may lack a character; the results are shown all the same.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = program()
+        with stopped_as_by_ctrl_c():
+            code = program()
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

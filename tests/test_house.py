@@ -29,6 +29,7 @@ LAYERS = [
         "numduel_env.transitions",
         "numduel_env.progress",
         "numduel_env.outside",
+        "numduel_env.stopping",
         "numduel_env.games.primes",
     ],
     ["numduel_env.games.sieve", "numduel_env.games.factor_chain"],

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agents.checkpoint import WANTED, Tensors, read_card, read_tensors
+from agents.checkpoint import CURVE, WANTED, Tensors, read_card, read_tensors
 from agents.learned import Architecture, LearnedAgent, fitting_weights, read_weights, refuse_misfit
 from agents.networks import AfterstateNetwork
 from numduel_env.cli import progress_bar, run_program
@@ -29,7 +29,7 @@ from numduel_env.solvers import Solver
 from numduel_env.storage import write_atomically
 from train.runs.arguments import make_parser
 from train.runs.evaluation import evaluate_agent, summary
-from train.runs.folder import LOGS, card_of_run, new_folder, run_in
+from train.runs.folder import LOGS, card_of_run, new_folder, run_in, saving_when_stopped
 from train.runs.grading import Grader, judge_of
 from train.runs.progress import learning_bar
 from train.runs.record import Record, begin_card
@@ -154,7 +154,7 @@ def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, fol
     elif initial:
         model.policy.set_tensors(initial)
     plies_left = int(min(args.budget.plies - watch.plies, sys.maxsize // 2))
-    with learning_bar(watch.plies) as watch.report:
+    with learning_bar(watch.plies) as watch.report, saving_when_stopped(watch.save_unfinished):
         model.learn(plies_left, callback=watch, tb_log_name="ppo", reset_num_timesteps=False)
 
     # What became of it.
@@ -162,9 +162,9 @@ def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, fol
     with progress_bar() as progress:
         record.conclude(evaluate_agent(agent, judge, progress))
     title = f"{task.spec.name}, {args.opponent}, seed {args.seed}"
-    write_atomically(folder / "curve.png", draw_curve(record.training.curve, title))
+    write_atomically(folder / CURVE, draw_curve(record.training.curve, title))
     watch.save(finished=True)
-    written = f"{folder}: card.json, weights, curve.png, {LOGS}"
+    written = f"{folder}: card.json, weights, {CURVE}, {LOGS}"
     return summary(record.card, task.params, written, f"ppo:{folder}")
 
 

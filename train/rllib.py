@@ -14,7 +14,6 @@ what RLlib has pickled, so go on only with runs of your own. docs/scaling.md say
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from numduel_env.observation import Observer
 from train.rllib_ppo.preset import LAYERS, PRESET
 from train.runs.arguments import MINUTES, Limits, RunArguments, make_parser, option
 from train.runs.evaluation import evaluate_agent, summary
-from train.runs.folder import run_in
+from train.runs.folder import run_in, saving_when_stopped
 from train.runs.grading import Grader, judge_of
 from train.runs.progress import learning_bar
 from train.runs.record import Record, begin_card
@@ -109,8 +108,6 @@ def main() -> int:
     try:
         start_ray(args.address, args.env_runners)
         place = resumed.settled(task.spec.slug) if resumed else RunFolder.begin(args.out, task.spec.slug)
-        # Schedulers end a job by SIGTERM first; Ray would answer with a stack trace.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         # Networks as small as these learn no faster on more threads.
         with threadpool_limits(1):
             return run_in(place.folder, PROGRAM, task.spec.name, lambda: learn(task, place))
@@ -140,7 +137,8 @@ def learn(task: Task[RLlibArguments], place: RunFolder) -> str:
         place.restore(algorithm, task.before)
     with learning_bar(record.training.progress.plies) as report:
         training = Training(algorithm, place, record, observer, args.budget, report)
-        training.learn()
+        with saving_when_stopped(training.save_unfinished):
+            training.learn()
 
     # What became of it.
     agent = LearnedAgent(rules, FlatNetwork(observer, record.best))

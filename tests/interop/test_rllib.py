@@ -27,7 +27,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from agents import make_agent
 from agents.cards import Card, GameCard, TrainingCard, TrainingProgress
-from agents.checkpoint import read_card
+from agents.checkpoint import ANNOUNCED, WRITTEN, announce, names_on, read_card
 from agents.learned import Architecture, LearnedAgent
 from agents.networks import FlatNetwork
 from numduel_env.duel import Duel
@@ -260,11 +260,23 @@ def test_a_killed_run_goes_on(tmp_path):
         return ran
 
     shutil.copytree(copy, tmp_path / "kept")
+    # A user keeps snapshots beside both.
+    for folder in (local, copy, tmp_path / "kept"):
+        (folder / "best-20261118aaaa.safetensors").write_text("mine")
+        (folder / "rllib-best").mkdir()
+        (folder / "rllib-best" / "todo.tmp").write_text("mine")
     assert resume(local, card_in(local)).returncode == 0
     shutil.rmtree(copy)
     shutil.copytree(tmp_path / "kept", copy)
     before = card_in(copy)
     assert resume(f"file://{copy}", before).returncode == 0
+    for folder in (local, copy):
+        assert (folder / "best-20261118aaaa.safetensors").read_text() == "mine"
+        assert (folder / "rllib-best" / "todo.tmp").read_text() == "mine"
+        card = card_in(folder)
+        written = {path.name for path in folder.iterdir() if WRITTEN.fullmatch(path.name)}
+        assert written == names_on(card) | {"best-20261118aaaa.safetensors"}
+        assert not (folder / ANNOUNCED).exists()
     # A folder whose copy has learned more is out of date.
     plies = before.training.progress.plies - 1
     rewrite(local, lambda card: card["training"]["progress"].update(plies=plies, finished=False))
@@ -319,7 +331,24 @@ def test_a_copy_that_fails_loses_nothing(tmp_path):
     assert copy.read_text() == "in the way"
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_died_before_its_first_card_begins_again(tmp_path):
+    """Killed while RLlib wrote its first checkpoint, and while the first copy was sent."""
+    local, copy = tmp_path / "local", tmp_path / "copy"
+    for folder in (local, copy):
+        folder.mkdir()
+        announce(folder, ["rllib-000000002048", "weights-00112233aabb.safetensors"])
+        (folder / "rllib-000000002048").mkdir()
+        (folder / "rllib-000000002048" / "algorithm_state.pkl").write_bytes(b"half")
+        (folder / "weights-00112233aabb.safetensors").write_bytes(b"half")
+    for out, folder in ((local, local), (f"file://{copy}", copy)):
+        options = ("--game", "divider-duel", "--minutes", 0.05, "--env-runners", 0)
+        ran = subprocess.run(program(*options, "--out", out), cwd=ROOT, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        written = {path.name for path in folder.iterdir() if WRITTEN.fullmatch(path.name)}
+        assert written == names_on(card_in(folder)) and not (folder / ANNOUNCED).exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_says_how_to_go_on(how, tmp_path):
     folder, log = tmp_path / "a run", tmp_path / "log"
     with running(program("--game", "prime-rumble", "--env-runners", 0, "--out", folder), log) as process:
@@ -329,6 +358,8 @@ def test_an_interrupted_run_says_how_to_go_on(how, tmp_path):
     printed = log.read_text()
     assert printed.splitlines()[-1] == f"stopped; to go on: python train/rllib.py --resume '{folder}'"
     assert "Traceback" not in printed and "stack" not in printed.lower()
+    card = card_in(folder)
+    assert (folder / card.training.state).is_dir() and str(card.training.progress.plies) in card.training.state
 
 
 class OnlyAtHome(Sieve):

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from agents.checkpoint import read_card
+from agents.checkpoint import read_card, read_tensors
 from agents.learned import load_agent
 from numduel_env import GAMES
 from tests.support import ROOT
@@ -53,15 +53,23 @@ def test_a_killed_run_goes_on(saves, tmp_path):
     assert after.curve[: len(before.curve)] == before.curve and len(after.curve) > len(before.curve)
 
 
-def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_stopped_run_is_saved_as_far_as_it_learned_and_says_how_to_go_on(how, tmp_path):
     folder, log = tmp_path / "a run", tmp_path / "log"
     with running(run(*RUMBLE, "--out", folder), log) as process:
-        wait_for(lambda: has_saved(folder, 1), process, log)
-        process.send_signal(signal.SIGINT)
+        # Between two saves: one update has been learned from.
+        wait_for(lambda: "8.19k/" in log.read_text(), process, log)
+        process.send_signal(getattr(signal, how))
         assert process.wait(PATIENCE) == 130
     printed = log.read_text()
     assert printed.splitlines()[-1] == f"stopped; to go on: python {PROGRAM} --resume '{folder}'"
     assert "Traceback" not in printed
+    card = read_card(folder)
+    assert card.training.progress.plies >= 8192 and not card.training.progress.finished
+    # The optimiser has made the steps of as many updates.
+    updates = card.training.progress.plies // 8192
+    assert read_tensors(folder, card, "state")["optimizer.0.step"] == updates * 64
+    assert {path.name for path in folder.glob("*.safetensors")} == {file.name for file in card.files.values()}
 
 
 def test_a_full_disk_is_reported_in_one_line_and_the_run_goes_on(tmp_path):

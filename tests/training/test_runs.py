@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
+
 import pytest
 
 from agents.cards import CurvePoint
-from agents.checkpoint import BadCheckpoint, read_card, read_tensors, write_checkpoint
+from agents.checkpoint import ANNOUNCED, BadCheckpoint, announce, read_card, read_tensors, write_checkpoint
 from numduel_env import GAMES
 from numduel_env.observation import AfterstateObserver
+from numduel_env.storage import write_atomically
 from tests.support.programs import run_program
-from tests.training.learners import PROGRAM, new_card, reopen, small_learner
+from tests.training.learners import PROGRAM, new_card, reopen, rewrite_card, small_learner
 from train.runs.folder import LOCK, LOGS, new_folder, occupied, run_in
 from train.runs.progress import Budget
 from train.runs.record import Record, session_seed
@@ -130,7 +135,7 @@ def test_a_run_that_stops_before_the_first_save_can_begin_again(tmp_path, capsys
         raise KeyboardInterrupt
 
     assert run_in(folder, PROGRAM, "divider-duel", stopped_at_once) == 130
-    assert capsys.readouterr().err == "stopped; nothing has been saved yet\n"
+    assert capsys.readouterr().err == "stopped; nothing has been saved yet; the same command begins again\n"
     ran = run_program(PROGRAM, "--game", "divider-duel", "--plies", 8000, "--out", folder)
     assert ran.code == 0, ran.err
 
@@ -143,4 +148,122 @@ def test_a_disk_that_is_full_at_once_ends_the_run_in_one_line(tmp_path, capsys):
 
     assert run_in(folder, PROGRAM, "divider-duel", full) == 1
     printed = capsys.readouterr().err
-    assert printed == "nothing more can be saved: [Errno 28] No space left on device; nothing has been saved yet\n"
+    assert printed.startswith("nothing more can be saved: [Errno 28] No space left on device; nothing has been saved")
+    assert len(printed.splitlines()) == 1
+
+
+BEGIN = ("--game", "divider-duel", "--plies", 8000)
+
+
+class Killed(BaseException):
+    """What ends a process at once: nothing is tidied up after it."""
+
+
+@pytest.mark.parametrize("write", range(5))
+def test_a_run_that_dies_in_its_first_save_begins_again(write, tmp_path, monkeypatch):
+    """Killed before or in the middle of each of the writes: the announcements, the tensors, the card."""
+    folder, writes = tmp_path / "run", []
+
+    def killed_in_the_end(path, content):
+        writes.append(path)
+        if len(writes) > write:
+            Path(f"{path}.{os.getpid()}.tmp").write_bytes(content[:10])
+            monkeypatch.setattr("agents.checkpoint.remove_leftovers", lambda folder: None)
+            raise Killed
+        write_atomically(path, content)
+
+    monkeypatch.setattr("agents.checkpoint.write_atomically", killed_in_the_end)
+    with pytest.raises(Killed):
+        run_program(PROGRAM, *BEGIN, "--out", folder)
+    monkeypatch.undo()
+    assert len(writes) == write + 1 and not (folder / "card.json").exists()
+    refused = run_program(PROGRAM, "--resume", folder)
+    assert refused.code == 2 and len(refused.err.splitlines()) == 1, refused.err
+    ran = run_program(PROGRAM, *BEGIN, "--out", folder)
+    assert ran.code == 0, ran.err
+    assert names_in(folder) == {"card.json", "curve.png", *file_names(folder)}
+
+
+def names_in(folder):
+    """Return what is in a run's folder, but for its lock and its logs."""
+    return {path.name for path in folder.iterdir()} - {LOCK, LOGS}
+
+
+def file_names(folder):
+    """Return the names of the files that the card names."""
+    return {file.name for file in read_card(folder).files.values()}
+
+
+@pytest.mark.parametrize("write", range(5))
+def test_a_disk_that_is_full_in_the_first_save_leaves_nothing_half_written(write, tmp_path, monkeypatch):
+    folder, writes = tmp_path / "run", []
+
+    def full_in_the_end(path, content):
+        writes.append(path)
+        if len(writes) > write:
+            raise OSError(28, "No space left on device")
+        write_atomically(path, content)
+
+    monkeypatch.setattr("agents.checkpoint.write_atomically", full_in_the_end)
+    ran = run_program(PROGRAM, *BEGIN, "--out", folder)
+    assert ran.code == (2 if write == 0 else 1), ran.err
+    assert "No space left on device" in ran.err and "Traceback" not in ran.err
+    assert names_in(folder) <= {ANNOUNCED}
+    monkeypatch.undo()
+    ran = run_program(PROGRAM, *BEGIN, "--out", folder)
+    assert ran.code == 0, ran.err
+
+
+def test_a_users_files_are_the_users(unfinished):
+    theirs = ["best-20261118aaaa.safetensors", "weights-0123456789ab.safetensors", "todo.tmp", "notes.7.tmp"]
+    for name in theirs:
+        (unfinished / name).write_text(name)
+    (unfinished / "rllib-000000000000").mkdir()
+    # What the card before named goes.
+    (unfinished / "pool-0123456789ab.safetensors").write_text("")
+    rewrite_card(
+        unfinished, lambda card: card["files"].update(pool={"name": "pool-0123456789ab.safetensors", "sha256": ""})
+    )
+    leftover = unfinished / f"card.json.{os.getpid()}.tmp"
+    leftover.write_text("{")
+    ran = run_program(PROGRAM, "--resume", unfinished, "--plies", 2_000_000)
+    assert ran.code == 0, ran.err
+    assert [(unfinished / name).read_text() for name in theirs] == theirs
+    assert (unfinished / "rllib-000000000000").is_dir() and not leftover.exists()
+    names = {"card.json", "curve.png", "rllib-000000000000", *theirs, *file_names(unfinished)}
+    assert names_in(unfinished) == names
+
+
+def test_what_a_killed_save_left_goes_with_the_next(unfinished):
+    left = [
+        "weights-00112233aabb.safetensors",
+        "rllib-000000008192",
+        f"weights-00112233aabb.safetensors.{os.getpid()}.tmp",
+    ]
+    kept = ["state-00112233aabb.safetensors", "card.json"]
+    announce(
+        unfinished, [left[0], left[1], "todo.tmp", "..", "curve.png", "/etc", *file_names(unfinished), "card.json"]
+    )
+    (unfinished / left[1]).mkdir()
+    for name in (left[0], left[2], kept[0], "todo.tmp"):
+        (unfinished / name).write_text("")
+    with occupied(unfinished):
+        assert names_in(unfinished) == {"card.json", "curve.png", "todo.tmp", kept[0], *file_names(unfinished)}
+
+
+@pytest.mark.parametrize("place", [LOGS, f"{LOGS}/ppo_0"])
+def test_logs_that_are_a_link_are_not_followed(place, unfinished, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.rmtree(unfinished / place)
+    (unfinished / place).symlink_to(elsewhere)
+    ran = run_program(PROGRAM, "--resume", unfinished)
+    assert ran.code == 2 and f"{unfinished / place} is a link" in ran.err
+    assert not any(elsewhere.iterdir())
+
+
+def test_a_folder_with_other_peoples_files_is_not_a_run_that_died(tmp_path):
+    for name in ("lock", "notes.md"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(BadCheckpoint, match="is not empty"):
+        new_folder(str(tmp_path), "divider-duel")

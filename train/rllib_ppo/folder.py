@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.cards import Card, TrainingCard
-from agents.checkpoint import CARD, BadCheckpoint, write_checkpoint
+from agents.checkpoint import CARD, WRITTEN, BadCheckpoint, announce, write_checkpoint
 from train.rllib_ppo.remote import RemoteFolder, is_uri
 from train.runs.folder import card_of_run, new_folder
 from train.runs.record import Record
@@ -36,7 +36,7 @@ class RunFolder:
         if out is None or not is_uri(out):
             return cls(new_folder(out, game))
         with RemoteFolder(out) as remote:
-            if remote.names():
+            if not remote.is_vacant():
                 raise BadCheckpoint(f"{out} is not empty. Choose another --out: nothing is overwritten")
             remote.make()
         return cls(new_folder(None, game), out)
@@ -87,13 +87,10 @@ class RunFolder:
         """Write the state of ``algorithm``, the best weights, and the card, which then names both."""
         name = f"rllib-{record.training.progress.plies:012d}"
         if record.training.state != name:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            announce(self.folder, [name])
             algorithm.save_to_path(str((self.folder / name).absolute()))
             record.keep_state(name)
         record.card = write_checkpoint(self.folder, record.card, {"weights": record.best})
-        for old in self.folder.glob("rllib-*"):
-            if old.name != name:
-                shutil.rmtree(old, ignore_errors=True)
 
     def copy(self) -> None:
         """Bring the copy at the URI up to date, if one is wanted; raises ``BadCheckpoint`` if that cannot be done."""
@@ -120,6 +117,6 @@ def whole_card(folder: Path, program: str) -> tuple[Card, TrainingCard]:
     card = card_of_run(folder, program)
     assert card.training is not None
     name = card.training.state
-    if name is None or Path(name).name != name or not (folder / name).is_dir():
+    if name is None or not WRITTEN.fullmatch(name) or not (folder / name).is_dir():
         raise BadCheckpoint(f"{folder} has no checkpoint of RLlib: there is no {folder / str(name)}")
     return card, card.training

@@ -10,7 +10,7 @@ import pyarrow
 from pyarrow import fs
 
 from agents.cards import Card
-from agents.checkpoint import CARD, BadCheckpoint, read_card
+from agents.checkpoint import ANNOUNCED, CARD, WRITTEN, BadCheckpoint, announce, announced, names_on, read_card
 
 
 def is_uri(place: str) -> bool:
@@ -45,7 +45,7 @@ class RemoteFolder:
         if CARD not in self.names():
             return None
         with tempfile.TemporaryDirectory() as place:
-            fs.copy_files(f"{self._path}/{CARD}", f"{place}/{CARD}", self._system, fs.LocalFileSystem())
+            self._fetch_file(CARD, place)
             return read_card(Path(place))
 
     def make(self) -> None:
@@ -56,22 +56,43 @@ class RemoteFolder:
         """Copy everything into a local folder."""
         fs.copy_files(self._path, str(folder.absolute()), self._system, fs.LocalFileSystem())
 
+    def is_vacant(self) -> bool:
+        """Return whether nothing is in the folder but what a run leaves that died before its first card."""
+        names = self.names()
+        return not names or (ANNOUNCED in names and CARD not in names)
+
     def send(self, folder: Path) -> None:
-        """Copy the run in a local folder here: first the new files, then the card; the old files go last."""
-        card = read_card(folder)
-        wanted = {file.name for file in card.files.values()}
-        if card.training and card.training.state:
-            wanted.add(card.training.state)
+        """Copy the run in a local folder here: first the new files, then the card; what the earlier card named goes.
+
+        What is about to be copied is announced beforehand, as in a local folder: see ``agents/checkpoint.py``.
+        """
+        wanted = names_on(read_card(folder))
+        earlier = self._announced() | (names_on(card) if (card := self.card()) else set())
+        with tempfile.TemporaryDirectory() as place:
+            announce(Path(place), wanted | earlier)
+            self._send(Path(place) / ANNOUNCED, ANNOUNCED)
         for name in wanted:
             self._send(folder / name, name)
         self._send(folder / CARD, f"{CARD}.tmp")
         self._system.move(f"{self._path}/{CARD}.tmp", f"{self._path}/{CARD}")
-        for name in self.names() - wanted - {CARD}:
+        old = {name for name in earlier - wanted if WRITTEN.fullmatch(name)}
+        for name in [*(old & self.names()), ANNOUNCED]:
             path = f"{self._path}/{name}"
             if self._system.get_file_info(path).is_file:
                 self._system.delete_file(path)
             else:
                 self._system.delete_dir(path)
+
+    def _announced(self) -> set[str]:
+        """Return what a copy that did not end was to bring here."""
+        if ANNOUNCED not in self.names():
+            return set()
+        with tempfile.TemporaryDirectory() as place:
+            self._fetch_file(ANNOUNCED, place)
+            return announced(Path(place))
+
+    def _fetch_file(self, name: str, place: str) -> None:
+        fs.copy_files(f"{self._path}/{name}", f"{place}/{name}", self._system, fs.LocalFileSystem())
 
     def _send(self, local: Path, name: str) -> None:
         fs.copy_files(str(local.absolute()), f"{self._path}/{name}", fs.LocalFileSystem(), self._system)

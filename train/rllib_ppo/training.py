@@ -11,6 +11,7 @@ from agents.checkpoint import BadCheckpoint
 from agents.learned import LearnedAgent
 from agents.networks import FlatNetwork
 from numduel_env.observation import Observer
+from numduel_env.stopping import undisturbed
 from train.rllib_ppo.algorithm import network_tensors
 from train.rllib_ppo.folder import RunFolder
 from train.runs.progress import Budget, Report, silent_report
@@ -48,8 +49,9 @@ class Training:
         saved = float("-inf")
         spent = 0.0
         while spent < 1 and not self.record.perfect:
-            self._update()
-            self.seconds = time.perf_counter() - began
+            with undisturbed():
+                self._update()
+                self.seconds = time.perf_counter() - began
             spent = self.spent
             note = ""
             if spent == 1 or self.seconds - saved >= SAVE_SECONDS:
@@ -83,6 +85,11 @@ class Training:
         except BadCheckpoint as wrong:
             self.report(self.plies, self.spent, event=f"saved here only: {wrong}")
         return describe(point)
+
+    def save_unfinished(self) -> None:
+        """Write the run as it is after the last update, if there is a first checkpoint."""
+        if self.record.training.curve:
+            self.save(finished=False)
 
     def save(self, *, finished: bool) -> None:
         """Write the run as it is now, to the local folder."""

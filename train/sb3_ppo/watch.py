@@ -8,7 +8,7 @@ from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from agents.checkpoint import write_checkpoint
+from agents.checkpoint import Tensors, write_checkpoint
 from agents.learned import LearnedAgent
 from agents.networks import AfterstateNetwork
 from numduel_env.observation import AfterstateObserver
@@ -50,13 +50,15 @@ class Watch(BaseCallback):
         self._ended: float | None = None
         self._updates = 0
         self._is_playing = False
+        self._state: Tensors = {}
         self._enough = record.perfect
 
     def _on_training_start(self) -> None:
         self._first_entropy_bonus = self.ppo.ent_coef
 
     def _on_rollout_start(self) -> None:
-        self.plies, self._is_playing = self.num_timesteps, True
+        self._is_playing = True
+        self._learned()
         # The curve begins with the untrained network, and from then on there is something to resume.
         if self._updates % UPDATES_PER_CHECK == 0 and (self._updates or not self.record.training.curve):
             self.check()
@@ -73,13 +75,17 @@ class Watch(BaseCallback):
 
     def _on_training_end(self) -> None:
         if not self._is_playing:
-            self.plies = self.num_timesteps
+            self._learned()
         curve = self.record.training.curve
         if not (curve and curve[-1].plies == self.plies):
             self.check()
         self.report(self.plies, self.spent)
         self.logger.dump(self.plies)
         self._ended = time.perf_counter()
+
+    def _learned(self) -> None:
+        """Note that an update is complete: a run that is stopped in the middle of the next one goes on from here."""
+        self.plies, self._state = self.num_timesteps, training_tensors(self.ppo.policy)
 
     @property
     def seconds(self) -> float:
@@ -111,10 +117,15 @@ class Watch(BaseCallback):
         self.report(self.plies, self.spent, describe(point))
         self._enough |= self.record.perfect
 
+    def save_unfinished(self) -> None:
+        """Write the checkpoint as it is after the last complete update, if there is one to be written."""
+        if self._state and self.record.training.curve:
+            self.save(finished=False)
+
     def save(self, *, finished: bool) -> None:
-        """Write the checkpoint as it is now."""
+        """Write the checkpoint as it is after the last complete update."""
         self.record.advance(self.plies, self.seconds, finished=finished)
-        files = {"weights": self.record.best, "state": training_tensors(self.ppo.policy)}
+        files = {"weights": self.record.best, "state": self._state}
         if self.pool:
             files["pool"] = self.pool.tensors()
         self.record.card = write_checkpoint(self.folder, self.record.card, files)
