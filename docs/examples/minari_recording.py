@@ -1,6 +1,6 @@
 """Perfect play recorded as a Minari dataset, from which the environment is recovered with its opponent.
 
-    pip install -c constraints.txt -e . 'minari[hdf5]'
+    pip install -c constraints.txt -e '.[pictures]' 'minari[hdf5,create]'
     python docs/examples/minari_recording.py            # into ~/.minari, or where MINARI_DATASETS_PATH says
 
 The opponent is named as ``module:attribute``: a name stands in the environment's spec, and so in the dataset. With an

@@ -6,14 +6,16 @@ import warnings
 from functools import partial
 
 import gymnasium
+import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env
-from pettingzoo.test import api_test, render_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, render_test, seed_test
+from pettingzoo.utils import turn_based_aec_to_parallel
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import numduel_env
-from numduel_env import GAMES
+from numduel_env import GAMES, random_legal
 from tests.support.variants import each_game, each_variant
 
 # What PettingZoo's api_test says of every dict observation that is not on a list of its own.
@@ -46,6 +48,29 @@ def test_pettingzoo_registry(game, params):
     environment.reset()
     assert environment.metadata["name"] == f"{game.replace('-', '_')}_v0"
     assert environment.possible_agents == ["player_0", "player_1"]
+
+
+@pytest.mark.filterwarnings(f"ignore:{FINISHED}")
+@each_variant
+def test_pettingzoos_parallel_form(game, params):
+    """PettingZoo makes it of any game in turns: every step is one ply, of the player to move."""
+    parallel_api_test(turn_based_aec_to_parallel(numduel_env.env(game, **params)), num_cycles=50)
+    parallel, alone = turn_based_aec_to_parallel(numduel_env.env(game, **params)), numduel_env.env(game, **params)
+    observations, _ = parallel.reset(seed=0)
+    alone.reset(seed=0)
+    generator = np.random.default_rng(0)
+    while parallel.agents:
+        masks = {agent: observations[agent]["action_mask"] for agent in parallel.agents}
+        mover = alone.agent_selection
+        assert masks[mover].any() and not any(mask.any() for agent, mask in masks.items() if agent != mover)
+        # What the waiting player asks for counts for nothing.
+        actions = {agent: int(generator.integers(len(mask))) for agent, mask in masks.items()}
+        actions[mover] = int(random_legal(masks[mover], generator))
+        observations, rewards, terminations, truncations, _ = parallel.step(actions)
+        alone.step(actions[mover])
+        assert rewards == alone.rewards and terminations == alone.terminations and truncations == alone.truncations
+        np.testing.assert_equal(observations, {agent: alone.observe(agent) for agent in alone.agents})
+    assert parallel.unwrapped.duel.actions == alone.duel.actions and sum(rewards.values()) == 0
 
 
 @pytest.mark.parametrize("seat", ["first", "second", "random"])
