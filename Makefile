@@ -20,9 +20,10 @@ test: lint  ## lint, types and tests
 test-slow: $(VENV)/installed  ## the tests that take minutes
 	$(BIN)/python -m pytest -n auto -m slow
 
-test-interop: $(addsuffix /installed,.venv-interop .venv-rllib .venv-openenv .venv-verifiers .venv-inspect)  ## other frameworks, for real
+test-interop: $(addsuffix /installed,.venv-interop .venv-rllib .venv-agilerl .venv-openenv .venv-verifiers .venv-inspect)  ## other frameworks, for real
 	.venv-interop/bin/python -m pytest tests/interop/test_openspiel.py tests/interop/test_torchrl.py tests/interop/test_tianshou.py
 	.venv-rllib/bin/python -m pytest tests/interop/test_rllib.py $(ON_GYMNASIUM_1_2)
+	.venv-agilerl/bin/python -m pytest tests/interop/test_agilerl.py
 	.venv-openenv/bin/python -m pytest tests/interop/test_openenv.py
 	.venv-verifiers/bin/python -m pytest tests/interop/test_verifiers.py
 	.venv-inspect/bin/python -m pytest tests/interop/test_inspect.py
@@ -44,13 +45,15 @@ $(VENV)/installed: EXTRAS = dev
 .venv-rllib/installed: EXTRAS = rllib-tests
 $(VENV)/installed .venv-interop/installed: CONSTRAINTS = constraints.txt
 .venv-rllib/installed: CONSTRAINTS = constraints-rllib.txt
+.venv-agilerl/installed: EXTRAS = agilerl-tests
+.venv-agilerl/installed: CONSTRAINTS = constraints-agilerl.txt
 # Young packages, which pin much themselves: each alone, and with the newest of everything that it allows.
 .venv-openenv/installed: EXTRAS = openenv-tests
 .venv-verifiers/installed: EXTRAS = verifiers-tests
 .venv-verifiers/installed: ALSO = -e docs/examples/verifiers
 .venv-inspect/installed: EXTRAS = inspect-tests
 .venv-openenv/installed .venv-verifiers/installed .venv-inspect/installed: CONSTRAINTS = /dev/null
-%/installed: pyproject.toml constraints.txt constraints-rllib.txt
+%/installed: pyproject.toml constraints.txt constraints-rllib.txt constraints-agilerl.txt
 	$(PYTHON) -m venv $*
 	$*/bin/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[$(EXTRAS)]' $(ALSO)
 	touch $@
