@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agents import agent_names, llm, make_agent, model_options
+from agents import agent_names, llm, model_options
 from agents.advice import analysis
 from agents.scorecard import Scorecard
 from agents.table import COMMANDS, Human, Quit, Seated, ShownPlayer, Table, play_duel
@@ -18,6 +18,7 @@ from agents.terminal import DIM, InputEnded, Terminal, whole
 from numduel_env.agent import Agent, Unavailable, as_player
 from numduel_env.cli import OneLineParser, chosen_game, game_names, run_program
 from numduel_env.evaluation.grading import graded_moves
+from numduel_env.evaluation.process import make_apart
 from numduel_env.rules import Rules
 from numduel_env.solvers import TooLargeToSolve, solver_for
 
@@ -67,7 +68,7 @@ def named_agents(parser: OneLineParser, args: argparse.Namespace, rules: Rules[A
     agents: list[Agent | None] = []
     for option, name in (("--first", args.first), ("--second", args.second)):
         try:
-            agents.append(None if name == "human" else make_agent(name, rules))
+            agents.append(None if name == "human" else make_apart(name, rules))
         except TooLargeToSolve:
             raise
         except ValueError as wrong:

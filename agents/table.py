@@ -14,7 +14,7 @@ from agents.terminal import BOLD, DIM, Terminal, whole
 from numduel_env.agent import BadAnswer, Player, Unavailable, checked_answer
 from numduel_env.duel import Duel
 from numduel_env.games import GameSpec
-from numduel_env.outside import described, one_line
+from numduel_env.outside import one_line
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.text import player
@@ -162,11 +162,9 @@ class ShownPlayer:
         except Unavailable:
             self.terminal.say("(no answer)")
             raise
-        except Exception as wrong:  # whatever a user's own agent raises costs it the game, not the session
+        except BadAnswer as wrong:
             self.terminal.say("(no answer)")
-            if isinstance(wrong, BadAnswer):
-                raise Forfeit(f"because it {wrong.reason}") from wrong
-            raise Forfeit(f"by an error, {described(wrong)}") from wrong
+            raise Forfeit(f"because it {wrong.reason}") from wrong
         self.terminal.say(str(numbers[action]))
         return int(action)
 

@@ -5,7 +5,6 @@ The same agent serves as ``opponent=`` of an environment, in ``evaluate``, on ev
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray, Position, batch_of_one, random_legal, take_rows
 from numduel_env.duel import Duel
-from numduel_env.outside import described, is_reference, load, one_line
+from numduel_env.outside import described, is_reference, kind_of, load, one_line
 from numduel_env.rules import Rules, own_copy
 from numduel_env.solvers import ILLEGAL, Solver, TooLargeToSolve, solver_for
 
@@ -164,44 +163,51 @@ class NoisyAgent:
         return np.where(noisy, noise, self.agent.choose(position, legal, generator))
 
 
+class HistoryAgent:
+    """An agent that can be asked with the moves that were played; if it ``wants_history``, it should be."""
+
+    wants_history = True
+
+    def choose_in(self, duels: list[Duel[Any]], generator: np.random.Generator) -> Any:
+        """Return one action for each duel."""
+        raise NotImplementedError
+
+
+class PlayerAgent(HistoryAgent):
+    """A player as an agent.
+
+    Where only positions are known, each is played as a duel that begins with it. What the player gets are copies, the
+    rules included: an array of them can be made writeable again.
+    """
+
+    def __init__(self, player: Player, rules: Rules[Any]) -> None:
+        self.player, self.rules = player, own_copy(rules)
+
+    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[Any]:
+        one_each = (position._make(field[row] for field in position) for row in range(len(legal)))
+        return np.asarray(self.choose_in([Duel.from_position(self.rules, one) for one in one_each], generator))
+
+    def choose_in(self, duels: list[Duel[Any]], generator: np.random.Generator) -> Any:
+        return [self.player.move(duel.copy_by(self.rules), generator) for duel in duels]
+
+
 class AgentPlayer:
-    """An agent as a player: it is asked about the position alone."""
+    """An agent as a player: unless it wants the history, it is asked about the position alone."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
 
     def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
+        if isinstance(self.agent, HistoryAgent) and self.agent.wants_history:
+            return int(ask_in(self.agent, [duel], generator)[0])
         (action,) = ask(self.agent, batch_of_one(duel.position), duel.legal[None], FIRST, generator)
         return int(action)
 
 
-class PlayerAgent:
-    """A player as an agent; whoever knows the duels asks ``move`` or ``choose_in``.
-
-    Where only positions are known, each is played as a duel that begins with it.
-    """
-
-    def __init__(self, player: Player, rules: Rules[Any]) -> None:
-        self.player, self.rules = player, rules
-
-    def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[Any]:
-        one_each = (position._make(field[row] for field in position) for row in range(len(legal)))
-        return self.choose_in([Duel.from_position(self.rules, one) for one in one_each], generator)
-
-    def choose_in(self, duels: list[Duel[Any]], generator: np.random.Generator) -> NDArray[Any]:
-        """Return one action for each duel."""
-        return np.array([self.move(duel, generator) for duel in duels])
-
-    def move(self, duel: Duel[Any], generator: np.random.Generator) -> int:
-        return self.player.move(copy.deepcopy(duel), generator)
-
-
 def as_player(agent: Agent) -> Player:
-    """Return whom to ask for a move in a duel."""
+    """Return whom to ask for a move in a duel: it answers with one whole number, or raises ``BadAnswer``."""
     # A class derived from RandomAgent may choose otherwise.
-    if isinstance(agent, PlayerAgent) or type(agent) is RandomAgent:
-        return agent
-    return AgentPlayer(agent)
+    return agent if type(agent) is RandomAgent else AgentPlayer(agent)
 
 
 class BadAnswer(ValueError):  # noqa: N818 - it says what the answer is
@@ -227,17 +233,41 @@ def ask(
 ) -> NDArray[np.int64]:
     """Return an agent's actions in ``rows`` of a batch, or raise ``BadAnswer`` unless it is an integer for each.
 
-    This is the only door through which an agent sees a game. What it gets are copies: it can write into them, but
-    never change the game. Whether the actions exist and are legal is for the caller to see.
+    This and ``ask_in`` are the only doors through which an agent sees a game. What it gets are copies: it can write
+    into them, but never change the game; and whatever it raises is a ``BadAnswer``, unless it is ``Unavailable``.
+    Whether the actions exist and are legal is for the caller to see.
     """
-    return checked_answer(agent.choose(take_rows(position, rows), legal.take(rows, axis=0), generator), len(rows))
+    try:
+        answer = agent.choose(take_rows(position, rows), legal.take(rows, axis=0), generator)
+        return checked_answer(answer, len(rows))
+    except (KeyboardInterrupt, Unavailable, BadAnswer):
+        raise
+    except BaseException as wrong:  # even SystemExit: the program is not the agent's to end
+        raise raised(wrong) from wrong
+
+
+def ask_in(agent: HistoryAgent, duels: list[Duel[Any]], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return an agent's actions in duels, or raise ``BadAnswer``, as ``ask`` does."""
+    try:
+        return checked_answer(agent.choose_in(duels, generator), len(duels))
+    except (KeyboardInterrupt, Unavailable, BadAnswer):
+        raise
+    except BaseException as wrong:
+        raise raised(wrong) from wrong
+
+
+def raised(wrong: BaseException) -> BadAnswer:
+    """Return what is to be said of an agent that has raised this."""
+    return BadAnswer(f"raised {described(wrong)}", f"raised {kind_of(wrong)}")
 
 
 def checked_answer(answer: Any, count: int) -> NDArray[np.int64]:
     """Return an agent's answer about ``count`` positions as an array, or raise ``BadAnswer``."""
     try:
         actions = np.asarray(answer)
-    except Exception as wrong:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as wrong:
         raise BadAnswer(f"answered with {shown(answer)}, which is no array") from wrong
     if actions.dtype.kind not in "iu":
         raise BadAnswer(f"answered with {shown(answer)}: actions are whole numbers", "gave no whole numbers")
@@ -251,8 +281,10 @@ def shown(answer: Any) -> str:
     """Return an answer as it may stand in a message, whatever it is."""
     try:
         return one_line(repr(answer))
-    except Exception:
-        return f"a {type(answer).__name__}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return "something that cannot be shown"
 
 
 @dataclass(frozen=True)
@@ -332,36 +364,35 @@ def make_agent(agent: AgentLike, rules: Rules[Any]) -> Agent:
     if isinstance(agent, type) or not (hasattr(agent, "choose") or hasattr(agent, "move")):
         if not callable(agent):
             raise ValueError(
-                f"an agent is a name ({agent_names()}), a factory or has a method choose, unlike {agent!r}"
+                f"an agent is a name ({agent_names()}), a factory or has a method choose, unlike {shown(agent)}"
             )
-        return _manufactured(agent, rules, getattr(agent, "__name__", repr(agent)))
-    theirs = getattr(agent, "rules", rules)
-    if not np.array_equal(theirs.numbers, rules.numbers):
+        return _manufactured(agent, rules, getattr(agent, "__name__", "") or shown(agent))
+    theirs = getattr(agent, "rules", None)
+    if isinstance(theirs, Rules) and not np.array_equal(theirs.numbers, rules.numbers):
         raise ValueError(f"the agent was made for the numbers {theirs.numbers}, not for {rules.numbers}")
-    return _as_agent(agent, rules)
+    made = _as_agent(agent, rules)
+    if made is None:
+        raise ValueError(f"what an agent calls choose or move must be a method, unlike that of {shown(agent)}")
+    return made
 
 
 def _manufactured(factory: AgentFactory, rules: Rules[Any], name: str) -> Agent:
     try:
         made = factory(own_copy(rules))
-    except TooLargeToSolve:
-        raise
-    except KeyboardInterrupt:
+        agent = _as_agent(made, rules)
+    except (TooLargeToSolve, KeyboardInterrupt):
         raise
     except BaseException as wrong:  # a user's own code may do anything, sys.exit included
         raise ValueError(f"{name}(rules) raised {described(wrong)}") from wrong
-    try:
-        return _as_agent(made, rules)
-    except TypeError:
+    if agent is None:
         signature = "choose(position, legal, generator) or move(duel, generator)"
-        raise ValueError(f"{name}(rules) must return an object with {signature}, not {shown(made)}") from None
+        raise ValueError(f"{name}(rules) must return an object with {signature}, not {shown(made)}")
+    return agent
 
 
-def _as_agent(made: Any, rules: Rules[Any]) -> Agent:
-    """Return an agent as it is, a player as an agent."""
+def _as_agent(made: Any, rules: Rules[Any]) -> Agent | None:
+    """Return an agent as it is, a player as an agent, and None for what is neither."""
     if callable(getattr(made, "choose", None)):
         agent: Agent = made
         return agent
-    if callable(getattr(made, "move", None)):
-        return PlayerAgent(made, rules)
-    raise TypeError
+    return PlayerAgent(made, rules) if callable(getattr(made, "move", None)) else None

@@ -133,10 +133,14 @@ class Duel(Generic[PositionT]):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Duel[PositionT]:
         """Return a duel that shares nothing with this one but the rules: whatever is done to it changes no game."""
+        return self.copy_by(self.rules)
+
+    def copy_by(self, rules: Rules[PositionT]) -> Duel[PositionT]:
+        """Return a duel that shares nothing with this one, by ``rules`` that are alike."""
         twin = Duel.__new__(Duel)
-        twin.__dict__.update(self.__dict__, actions=self.actions.copy(), legal=self.legal.copy())
+        twin.__dict__.update(self.__dict__, rules=rules, actions=self.actions.copy(), legal=self.legal.copy())
         twin.position, copied = (self.position._make(np.copy(field)[()] for field in self.position) for _ in range(2))
-        twin.state = State(self.rules, copied)
+        twin.state = State(rules, copied)
         return twin
 
     def __getstate__(self) -> dict[str, object]:

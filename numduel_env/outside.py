@@ -45,9 +45,15 @@ def spelled_out(text: str) -> str:
     )
 
 
+def kind_of(wrong: BaseException) -> str:
+    """Return the name of an exception's type, even if the type is of a kind that hides it."""
+    name: str = type.__dict__["__name__"].__get__(type(wrong))
+    return one_line(name)
+
+
 def described(wrong: BaseException) -> str:
     """Return the type of an exception and its text in one line, even if making the text fails."""
-    name = one_line(type(wrong).__name__)
+    name = kind_of(wrong)
     try:
         text = str(wrong)
     except KeyboardInterrupt:

@@ -51,8 +51,9 @@ class Turn:
 class TextOutcome:
     """A duel as it stands, for a record: ``moves`` are the numbers of both, ``opening`` so many of them drawn.
 
-    ``refusals`` counts refused replies by kind. ``fault`` is the kind of the last one if it has lost the duel. ``kept``
-    is None where no move was graded; a fault in a position that was not lost is graded as a blunder.
+    ``refusals`` counts refused replies by kind. ``fault`` is the kind of the last one if it has lost the duel, and
+    ``opponents_fault`` says why the opponent gave no legal answer, if that has lost it the duel. ``kept`` is None where
+    no move was graded; a fault in a position that was not lost is graded as a blunder.
     """
 
     game: str
@@ -64,6 +65,7 @@ class TextOutcome:
     replies: int
     refusals: dict[str, int]
     fault: str | None
+    opponents_fault: str | None
     grade: Grade
     kept: float | None
 
@@ -78,7 +80,8 @@ class TextDuel:
     payoff) or for every ``"move"`` (1 kept, -1 blunder, 0 where there was nothing to keep).
 
     A game too large to solve is played without grades, which ``grading`` says; ``graded=False`` leaves them out. The
-    same seed and the same replies give the same duel, unless the opponent is not repeatable.
+    same seed and the same replies give the same duel, unless the opponent is not repeatable. An opponent that gives no
+    legal answer loses.
     """
 
     def __init__(
@@ -134,6 +137,7 @@ class TextDuel:
         self._replies, self._refused = 0, 0
         self._refusals: Counter[str] = Counter()
         self._fault: str | None = None
+        self._opponents_fault: str | None = None
         self._grade = Grade()
         self._answer(duel)
         return self.observe()
@@ -194,18 +198,21 @@ class TextDuel:
             (action,) = checked_answer([self._opponent.move(duel, self._generator)], 1).tolist()
             if not 0 <= action < len(duel.legal) or not duel.legal[action]:
                 raise BadAnswer(f"played an illegal move, action {action}")
-        except (BadAnswer, Unavailable) as wrong:
+        except Unavailable:
             self._duel = None
-            if isinstance(wrong, Unavailable):
-                raise
-            raise ValueError(f"the opponent {wrong.reason}") from wrong
-        duel.play(action)
+            raise
+        except BadAnswer as wrong:
+            self._opponents_fault = wrong.reason
+        else:
+            duel.play(action)
 
     def _ending(self, duel: Duel[Any]) -> str:
         """Return how the duel ended, and what that means for the player."""
         if self._fault is not None:
             replies = "reply" if self._refused == 1 else f"{self._refused} replies in a row"
             how = f"No move could be played after {replies}."
+        elif self._opponents_fault is not None:
+            how = f"{player(duel.seat)} gives no legal answer: it {self._opponents_fault}."
         else:
             how = f"Moves, {player(0)}'s first: {', '.join(map(str, duel.moves))}\n{self.game.wording.ending(duel)}"
         return f"{how}\nYou {('lose', 'draw', 'win')[self.payoff + 1]}."
@@ -223,12 +230,14 @@ class TextDuel:
     @property
     def finished(self) -> bool:
         """Whether nobody moves any more."""
-        return self._fault is not None or self._started().finished
+        return self._started().finished or self._fault is not None or self._opponents_fault is not None
 
     @property
     def payoff(self) -> int:
         """What the duel brought to the player."""
-        return -1 if self._fault is not None else self._started().payoff[self.seat]
+        if self._fault is not None:
+            return -1
+        return 1 if self._opponents_fault is not None else self._started().payoff[self.seat]
 
     @property
     def outcome(self) -> TextOutcome:
@@ -244,6 +253,7 @@ class TextDuel:
             replies=self._replies,
             refusals=dict(self._refusals),
             fault=self._fault,
+            opponents_fault=self._opponents_fault,
             grade=self._grade,
             kept=self._grade.kept,
         )

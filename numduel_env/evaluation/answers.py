@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.agent import Agent, BadAnswer, Unavailable, ask, checked_answer
+from numduel_env.agent import Agent, BadAnswer, HistoryAgent, ask, ask_in
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel
-from numduel_env.outside import described
 from numduel_env.writing import Exchange, Notes, WritingPlayer
 
 NO_ACTION = -1
@@ -42,7 +41,7 @@ class Answers:
 class Question(NamedTuple):
     """A batch of games in whose ``rows`` an agent is asked to move.
 
-    ``histories`` are the duels of these rows, for an agent that takes histories (it has a method ``choose_in``).
+    ``histories`` are the duels of these rows, for an agent that wants them.
     """
 
     position: Any
@@ -58,7 +57,7 @@ class Question(NamedTuple):
 
 def takes_histories(agent: Agent) -> bool:
     """Return whether an agent wants to know the moves that were played."""
-    return callable(getattr(agent, "choose_in", None))
+    return isinstance(agent, HistoryAgent) and agent.wants_history
 
 
 def answers(agent: Agent, question: Question, generator: np.random.Generator) -> Answers:
@@ -76,7 +75,11 @@ def written_answers(player: WritingPlayer, question: Question, notes: Notes) -> 
     start = time.perf_counter()
     answered = player.converse(list(question.histories or ()), notes)
     actions = np.array([NO_ACTION if isinstance(answer, BadAnswer) else answer for answer in answered], np.int64)
-    reasons = {place: _reason(answer) for place, answer in enumerate(answered) if isinstance(answer, BadAnswer)}
+    reasons = {
+        place: Reason(answer.kind, answer.reason)
+        for place, answer in enumerate(answered)
+        if isinstance(answer, BadAnswer)
+    }
     return _refused_illegal(question, actions, reasons, time.perf_counter() - start, notes.exchanges)
 
 
@@ -107,16 +110,12 @@ def _answered(
     """Return what an agent answers, legal or not, and where it failed, ``NO_ACTION`` and the reasons by place."""
     count = len(question.rows)
     try:
-        if question.histories is not None:
-            # A player copies what it is shown.
-            answered = agent.choose_in(list(question.histories), generator)  # type: ignore[attr-defined]
-            return checked_answer(answered, count), {}
+        if isinstance(agent, HistoryAgent) and question.histories is not None:
+            return ask_in(agent, list(question.histories), generator), {}
         return ask(agent, question.position, question.legal, question.rows, generator), {}
-    except (KeyboardInterrupt, Unavailable):
-        raise
-    except BaseException as wrong:  # whatever a user's own agent does costs it the duel, not the match
+    except BadAnswer as wrong:
         if count == 1:
-            return np.array([NO_ACTION]), {0: _reason(wrong)}
+            return np.array([NO_ACTION]), {0: Reason(wrong.kind, wrong.reason)}
     actions, reasons = np.full(count, NO_ACTION), {}
     for place in range(count):
         alone = slice(place, place + 1)
@@ -135,9 +134,3 @@ def refuse_misfits(actions: NDArray[np.int64], reasons: dict[int, Reason], legal
     played = np.flatnonzero(actions != NO_ACTION)
     if not legal[played, actions[played]].all():
         raise ValueError("the journal has an illegal move")
-
-
-def _reason(wrong: BaseException) -> Reason:
-    if isinstance(wrong, BadAnswer):
-        return Reason(wrong.kind, wrong.reason)
-    return Reason(f"raised {type(wrong).__name__}", f"raised {described(wrong)}")

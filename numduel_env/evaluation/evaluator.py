@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from numduel_env.agent import AGENTS, Agent, AgentLike, SolverAgent, make_agent
+from numduel_env.agent import Agent, AgentLike, SolverAgent
 from numduel_env.evaluation.block import OPENINGS_PER_BLOCK
 from numduel_env.evaluation.exploitability import BUDGET, Exam, exploitability
 from numduel_env.evaluation.journal import Examined, Journal, Request
 from numduel_env.evaluation.match import Entrant
 from numduel_env.evaluation.measures import agent_result, samples
-from numduel_env.evaluation.process import ProcessAgent
+from numduel_env.evaluation.process import ProcessAgent, make_apart
 from numduel_env.evaluation.ratings import bradley_terry
 from numduel_env.evaluation.results import SCHEMA, Exploit, Game, Results
 from numduel_env.evaluation.round_robin import RoundRobin
 from numduel_env.games import GameSpec, find_game
-from numduel_env.outside import is_reference
 from numduel_env.progress import Progress, silent
 from numduel_env.rules import Rules, own_copy, whole_number
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
@@ -146,15 +145,8 @@ def _entrants(
         if not isinstance(name, str):
             raise ValueError(f"agents must be named by strings, not by {name!r}")
         if name not in made:
-            made[name] = Entrant(name, _made(agent, rules, move_seconds))
+            made[name] = Entrant(name, make_apart(agent, rules, move_seconds))
     return [made[name] for name, _ in named]
-
-
-def _made(agent: AgentLike, rules: Rules[Any], move_seconds: float | None) -> Agent:
-    """Return an agent, in a process of its own if it is named ``module:attribute``."""
-    if not isinstance(agent, str) or not is_reference(agent) or agent.partition(":")[0] in AGENTS:
-        return make_agent(agent, rules)
-    return ProcessAgent(agent, rules, move_seconds)
 
 
 def _judge(rules: Rules[Any], entrants: list[Entrant], progress: Progress) -> tuple[Solver | None, str]:

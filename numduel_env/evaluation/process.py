@@ -12,20 +12,33 @@ import logging
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.agent import Agent, BadAnswer, PlayerAgent, checked_answer, make_agent
+from numduel_env.agent import (
+    AGENTS,
+    Agent,
+    AgentLike,
+    BadAnswer,
+    HistoryAgent,
+    ask_in,
+    checked_answer,
+    make_agent,
+    raised,
+)
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel
 from numduel_env.evaluation.journal import set_stream, stream_state
-from numduel_env.outside import described, one_line
+from numduel_env.outside import described, is_reference, one_line
 from numduel_env.rules import Rules
 
 SECONDS_TO_START = 60.0
@@ -46,7 +59,14 @@ LONGEST = 1 << 26
 CHILD = "from numduel_env.evaluation.process import answer_questions; answer_questions()"
 
 
-class ProcessAgent:
+def make_apart(agent: AgentLike, rules: Rules[Any], move_seconds: float | None = None) -> Agent:
+    """Return what ``make_agent`` does, but an agent named ``module:attribute`` in a process of its own."""
+    if not isinstance(agent, str) or not is_reference(agent) or agent.partition(":")[0] in AGENTS:
+        return make_agent(agent, rules)
+    return ProcessAgent(agent, rules, move_seconds)
+
+
+class ProcessAgent(HistoryAgent):
     """The agent of a name ``module:attribute``, in a process of its own.
 
     With ``move_seconds`` it is asked about one position at a time, and loses those that it takes longer for.
@@ -58,10 +78,9 @@ class ProcessAgent:
         self._timeouts, self._processes = 0, 0
         self._process: subprocess.Popen[bytes] | None = None
         features = self._started()
+        self.wants_history = features.get("history") is True
         # An attribute only where the agent has it: its absence means something.
-        if features["history"]:
-            self.choose_in = self._choose_in
-        if features["preferred"]:
+        if features.get("preferred") is True:
             self.preferred = self._preferred
 
     def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[Any]:
@@ -76,7 +95,7 @@ class ProcessAgent:
         one = slice(row, row + 1)
         return self._answer(method, (position._make(field[one] for field in position), legal[one]), generator, 1)
 
-    def _choose_in(self, duels: list[Duel[Any]], generator: np.random.Generator) -> NDArray[Any]:
+    def choose_in(self, duels: list[Duel[Any]], generator: np.random.Generator) -> NDArray[Any]:
         answers = [self._answer("choose_in", ([duel.actions],), generator, 1) for duel in duels]
         return np.concatenate(answers) if answers else np.zeros(0, np.int64)
 
@@ -117,10 +136,14 @@ class ProcessAgent:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
+            # Ctrl-C is meant for this process; and what the agent has started itself is to end with it.
+            start_new_session=True,
         )
         self._frames: queue.Queue[bytes | None] = queue.Queue()
         reader = threading.Thread(target=_read_frames, args=(self._process.stdout, self._frames), daemon=True)
         reader.start()
+        # When it is closed, or forgotten, or the program ends.
+        self._end = weakref.finalize(self, _ended, self._process, reader)
         self._send(self._introduction)
         try:
             features = self._received(SECONDS_TO_START)
@@ -171,18 +194,21 @@ class ProcessAgent:
 
     def close(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            with suppress(OSError, AttributeError):
-                stream.close()  # type: ignore[union-attr]
+        self._process = None
+        self._end()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) is not None:
-            self.close()
+
+def _ended(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
+    """End a process, and all that it has started where the system knows sessions, and close its streams."""
+    with suppress(OSError, AttributeError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    # A stream cannot be closed while it is read.
+    reader.join(1)
+    for stream in (process.stdin, process.stdout):
+        with suppress(OSError, AttributeError):
+            stream.close()  # type: ignore[union-attr]
 
 
 def _write_frame(stream: IO[bytes], message: bytes) -> None:
@@ -199,8 +225,10 @@ def _read_frame(stream: IO[bytes]) -> bytes | None:
     return message if len(message) == length else None
 
 
-def _read_frames(stream: IO[bytes], frames: queue.Queue[bytes | None]) -> None:
-    """Put frames into a queue until the stream ends, and then None."""
+def _read_frames(
+    stream: IO[bytes], frames: queue.Queue[bytes | None], at_end: Callable[[int], object] = lambda code: None
+) -> None:
+    """Put frames into a queue until the stream ends, and then None; at last, call ``at_end`` with an exit code."""
     frame: bytes | None = b""
     while frame is not None:
         try:
@@ -208,6 +236,7 @@ def _read_frames(stream: IO[bytes], frames: queue.Queue[bytes | None]) -> None:
         except (OSError, ValueError):
             frame = None
         frames.put(frame)
+    at_end(0)
 
 
 def answer_questions() -> NoReturn:
@@ -230,8 +259,11 @@ def answer_questions() -> NoReturn:
     except BaseException as wrong:
         answer({"error": str(wrong) if isinstance(wrong, ValueError) else described(wrong)})
         os._exit(1)
-    answer({"history": isinstance(agent, PlayerAgent), "preferred": callable(getattr(agent, "preferred", None))})
-    while (question := _read_frame(questions)) is not None:
+    # An agent that hangs is not left behind when whoever asks it is killed.
+    asked: queue.Queue[bytes | None] = queue.Queue()
+    threading.Thread(target=_read_frames, args=(questions, asked, os._exit), daemon=True).start()
+    answer({"history": isinstance(agent, HistoryAgent), "preferred": callable(getattr(agent, "preferred", None))})
+    while (question := asked.get()) is not None:
         answer(_answered(agent, rules, *pickle.loads(question)))
     os._exit(0)
 
@@ -247,14 +279,14 @@ def _answered(agent: Agent, rules: Rules[Any], method: str, arguments: Any, stre
             answer["preferred"] = np.asarray(agent.preferred(*arguments)).astype(bool).tolist()  # type: ignore[attr-defined]
         elif method == "choose_in":
             duels = [Duel(rules, actions) for actions in arguments[0]]
-            answer["actions"] = checked_answer(agent.choose_in(duels, generator), len(duels)).tolist()  # type: ignore[attr-defined]
+            assert isinstance(agent, HistoryAgent)
+            answer["actions"] = ask_in(agent, duels, generator).tolist()
         else:
             position, legal = arguments
             answer["actions"] = checked_answer(agent.choose(position, legal, generator), len(legal)).tolist()
-    except BadAnswer as wrong:
-        answer["fault"] = [wrong.kind, wrong.reason]
     except BaseException as wrong:  # whatever it raises is its own fault
-        answer["fault"] = [f"raised {type(wrong).__name__}", f"raised {described(wrong)}"]
+        bad = wrong if isinstance(wrong, BadAnswer) else raised(wrong)
+        answer["fault"] = [bad.kind, bad.reason]
     with suppress(Exception):
         answer["stream"] = stream_state(generator)
     return answer

@@ -14,6 +14,7 @@ from numduel_env.dialogue import Unreadable, briefing, read_number, situation
 from numduel_env.envs.text import TextDuel
 from numduel_env.evaluation.grading import graded_moves
 from tests.support.agents import Babble, Cheat, Fixed, Lowest
+from tests.support.hostile import FAULTS, IN_PROCESS
 from tests.support.toys import TWO_HEAPS
 from tests.support.variants import each, each_variant
 
@@ -301,14 +302,22 @@ def test_an_opponent_may_win_before_the_first_turn():
         duel.step("[2]")
 
 
-@pytest.mark.parametrize(("agent", "says"), [(Cheat, "played an illegal move"), (Babble, "whole numbers")])
-def test_an_opponent_that_fails_is_an_error(agent, says):
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        (Cheat, "played an illegal move, action 0"),
+        (Babble, "answered with"),
+        *((kind, FAULTS[kind]) for kind in IN_PROCESS),
+    ],
+)
+def test_an_opponent_that_fails_loses_with_a_reason(agent, says):
     duel = TextDuel("divider-duel", agent, seat="first")
     duel.reset(seed=0)
-    with pytest.raises(ValueError, match=f"the opponent .*{says}"):
-        duel.step("[4]")
-    with pytest.raises(ValueError, match="reset"):
-        duel.observe()
+    turn = duel.step("[2]")
+    assert turn.finished and turn.payoff == 1 and turn.move.number == 2
+    assert f"Player 2 gives no legal answer: it {says}" in turn.text and turn.text.endswith("\nYou win.")
+    assert duel.outcome.opponents_fault.startswith(says) and duel.outcome.payoff == 1 and duel.outcome.fault is None
+    assert "You are Player 1" in duel.reset(seed=1) and duel.outcome.opponents_fault is None
 
 
 def test_a_game_too_large_to_solve_is_played_without_grades():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +20,15 @@ from numduel_env import evaluate, find_game, random_legal
 from numduel_env.evaluation.process import ProcessAgent
 from tests.support import ROOT
 from tests.support.agents import Editor, LastMover, Lowest
-from tests.support.hostile import FAULTS, Hangs, Unique, WritesRules
+from tests.support.hostile import (
+    FAULTS,
+    IN_PROCESS,
+    Hangs,
+    Unique,
+    WritesDuel,
+    WritesRules,
+)
+from tests.support.processes import running, wait_for
 
 HOSTILE = "tests.support.hostile:"
 SUPPORT = "tests.support.agents:"
@@ -67,7 +80,7 @@ def test_it_names_the_moves_it_chooses_from_if_it_can():
     rules = find_game("divider-duel").make_rules()
     greedy, lowest = (ProcessAgent(name, rules) for name in ("numduel_env:GreedyAgent", SUPPORT + "Lowest"))
     assert greedy.preferred(rules.initial((1,)), rules.legal(rules.initial((1,)))).any()
-    assert not hasattr(lowest, "preferred") and not hasattr(lowest, "choose_in")
+    assert not hasattr(lowest, "preferred") and not lowest.wants_history
     greedy.close(), lowest.close()
 
 
@@ -83,6 +96,16 @@ def test_a_fault_costs_the_duel_and_nothing_else(kind):
     assert results.matrix[1][2] == small(["random", "solver"], duels=6).matrix[0][1]
     assert faulty.total.score > 0 or faulty.total.losses > faulty.faults - 1
     assert "\x1b" not in str(results) and "\u202e" not in str(results)
+
+
+@pytest.mark.parametrize("kind", IN_PROCESS, ids=lambda kind: kind.__name__)
+def test_so_does_one_of_an_object_in_this_process(kind):
+    made = kind(find_game("divider-duel").make_rules())
+    for hostile in (kind, made):
+        results = small({"hostile": hostile, "random": "random", "solver": "solver"}, duels=6, exploit=True)
+        assert list(results.agents[0].reasons) == [FAULTS[kind]]
+        assert results.agents[1].faults == results.agents[2].faults == 0
+        assert results.matrix[1][2] == small(["random", "solver"], duels=6).matrix[0][1]
 
 
 def test_reasons_are_counted_by_kind():
@@ -119,13 +142,13 @@ def test_printing_is_no_offence_and_does_not_reach_the_results():
 
 def test_writing_into_the_rules_harms_nobody():
     expected = small({"a": Lowest, "solver": "solver"})
-    for writer in (HOSTILE + "WritesRules", SUPPORT + "Editor"):
+    for writer in (HOSTILE + "WritesRules", HOSTILE + "WritesDuel", SUPPORT + "Editor"):
         results = small([writer, "solver"])
         assert results.agents[1].kept == 1
         assert results.matrix[0][1] == expected.matrix[0][1]
     shared = WritesRules(find_game("divider-duel").make_rules(highest=8))
     assert small({"a": shared, "solver": "solver"}, highest=8).agents[1].kept == 1
-    for kind in (WritesRules, Editor):
+    for kind in (WritesRules, Editor, WritesDuel):
         assert small({"a": kind, "solver": "solver"}).agents[1].kept == 1
 
 
@@ -137,3 +160,31 @@ def test_one_that_cannot_be_made_is_refused_in_a_line(name, reason):
     with pytest.raises(ValueError, match=reason) as wrong:
         small([HOSTILE + name, "random"])
     assert "\n" not in str(wrong.value)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_the_program(how, tmp_path, monkeypatch):
+    """Ctrl-C ends what agents have started as well; a program that is killed leaves no hanging agent."""
+    pids, log = tmp_path / "pids", tmp_path / "log"
+    monkeypatch.setenv("NUMDUEL_TEST_PID", str(pids))
+    command = [sys.executable, *["-m", "numduel_env", "evaluate", "--game", "divider-duel", "--duels", "4", "random"]]
+    with running([*command, HOSTILE + "StartsAnother"], log) as process:
+        agent, another = map(int, wait_for(lambda: pids.exists() and pids.read_text().split(), process, log))
+        process.send_signal(how)
+        process.wait(60)
+    try:
+        alive = lambda pid: Path(f"/proc/{pid}").exists() and "(zombie)" not in Path(f"/proc/{pid}/status").read_text()  # noqa: E731
+        wait_until(lambda: not alive(agent))
+        if how == signal.SIGINT:
+            wait_until(lambda: not alive(another))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(another, signal.SIGKILL)
+
+
+def wait_until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)

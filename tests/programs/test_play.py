@@ -21,6 +21,7 @@ from agents.terminal import discard_typed
 from numduel_env.games import GAMES, GameSpec, add_game
 from tests.support import ROOT
 from tests.support.agents import Scripted
+from tests.support.hostile import FAULTS
 from tests.support.programs import run_program
 from tests.support.rulebooks import (
     CHAIN_MOVES,
@@ -517,7 +518,7 @@ class Silent:
 @pytest.mark.parametrize(
     ("agent", "reason"),
     [
-        ("tests.support.agents:Crash", "by an error, RuntimeError: out of <ideas> & time"),
+        ("tests.support.agents:Crash", "because it raised RuntimeError: out of <ideas> & time"),
         ("tests.support.agents:Babble", "because it answered with 'seven': actions are whole numbers"),
         (f"{__name__}:half", "because it answered with [0.5]: actions are whole numbers"),
         (f"{__name__}:ragged", "because it answered with [[1], [2, 3]], which is no array"),
@@ -538,6 +539,22 @@ def test_an_agent_that_gives_no_answer_loses(agent, reason) -> None:
     assert code == 0
     assert f"\nPlayer 2 loses {reason}. Player 1 wins!\n" in text
     assert "  2. Player 2: (no legal answer) lost; every move loses\n" in text
+
+
+@pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
+def test_whatever_an_agent_does_costs_its_game_alone(kind) -> None:
+    hostile = f"tests.support.hostile:{kind.__name__}"
+    code, text = play(f"--game divider-duel --rounds 2 --first random --second {hostile} --seed 1")
+    assert code == 0
+    # It plays 2 where it opens, and whoever meets a list without 2 loses.
+    assert f" loses because it {FAULTS[kind]}." in text
+    assert "\x1b" not in text and "\x07" not in text
+
+
+def test_what_an_agent_prints_is_not_shown() -> None:
+    code, text = play("--game divider-duel --first tests.support.hostile:Prints --second solver")
+    assert code == 0
+    assert "{" not in text and "raw bytes" not in text
 
 
 def test_an_agent_that_plays_an_illegal_move_loses() -> None:

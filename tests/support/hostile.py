@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -61,6 +63,34 @@ class RaisesUnspeakable(Sometimes):
         raise UnspeakableError
 
 
+class Nameless(type):
+    @property
+    def __name__(cls):
+        raise SystemExit("even the name of its type raises")
+
+
+class NamelessError(Exception, metaclass=Nameless):
+    pass
+
+
+class RaisesNameless(Sometimes):
+    def misbehave(self):
+        raise NamelessError
+
+
+class NoArray:
+    def __array__(self, *args, **options):
+        raise SystemExit("no array")
+
+    def __repr__(self):
+        raise SystemExit("cannot be shown")
+
+
+class AnswersUnspeakably(Lowest):
+    def choose(self, position, legal, generator):
+        return super().choose(position, legal, generator) if legal[:, 0].all() else NoArray()
+
+
 class Interrupts(Sometimes):
     def misbehave(self):
         raise KeyboardInterrupt
@@ -107,6 +137,33 @@ class WritesRules(Lowest):
                 value[...] = 0
 
 
+class WritesDuel:
+    """A player that plays the smallest number, and writes into all that a duel leads to."""
+
+    def __init__(self, rules=None):
+        pass
+
+    def move(self, duel, generator):
+        action = int(duel.legal.argmax())
+        state = duel.state
+        for value in [*vars(duel.rules).values(), *duel.position, duel.legal, state.legal, *state.position]:
+            if isinstance(value, np.ndarray) and value.ndim:
+                value.setflags(write=True)
+                value[...] = 0
+        vars(duel.rules.remembered).clear()
+        duel.actions.clear()
+        return action
+
+
+class StartsAnother(Sometimes):
+    """Starts a process of its own, whose id it writes into the file ``$NUMDUEL_TEST_PID``, and hangs."""
+
+    def misbehave(self):
+        another = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        Path(os.environ["NUMDUEL_TEST_PID"]).write_text(f"{os.getpid()} {another.pid} ")
+        time.sleep(3600)
+
+
 def exits_when_made(rules):
     sys.exit(3)
 
@@ -122,6 +179,11 @@ FAULTS = {
     RaisesGroup: "raised BaseExceptionGroup: all at once (2 sub-exceptions)",
     RaisesCancelled: "raised CancelledError",
     RaisesUnspeakable: "raised UnspeakableError: (its text cannot be read)",
+    RaisesNameless: "raised NamelessError",
+    AnswersUnspeakably: "answered with something that cannot be shown, which is no array",
     Interrupts: "raised KeyboardInterrupt",
     Escapes: r"raised RuntimeError: \x1b[2J\x07 cleared\u202e",
 }
+
+IN_PROCESS = [kind for kind in FAULTS if kind not in (EndsItsProcess, ClosesFiles, Interrupts)]
+"""Those that harm nobody in the same process, either."""
