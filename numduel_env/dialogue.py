@@ -24,7 +24,7 @@ MOST_DIGITS = 18
 """No number of a game is longer."""
 
 LONGEST_REPEATED = 2000
-"""Of a refused reply, a player is shown so many of the last characters again."""
+"""A player is shown the end of a refused reply again, up to this many characters."""
 
 BRACKETS = re.compile(r"\[([^\[\]]*)(\]|$)")
 """What stands in square brackets; those at the end may be left open."""
@@ -103,7 +103,7 @@ def read_reply(game: GameSpec, duel: Duel[Any], reply: str) -> int | Refusal:
 
 
 def request_again(refusal: Refusal, tries: int) -> str:
-    """Return what a player is told whose reply is refused, and who has so many tries left."""
+    """Return the answer to a reply that is refused, with the number of ``tries`` that are left."""
     left = "1 try" if tries == 1 else f"{tries} tries"
     return f"{refusal.text} Choose again, and write the number in square brackets ({left} left)."
 

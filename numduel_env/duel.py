@@ -66,7 +66,7 @@ class Duel(Generic[PositionT]):
         return duel
 
     def _enter(self, state: State[PositionT]) -> None:
-        """Stand in another state."""
+        """Go to another state."""
         self.state, self.position, self.legal = state, state.position, state.legal
 
     @property

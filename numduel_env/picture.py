@@ -135,7 +135,7 @@ class Pen:
         return self.pen.textlength(words, font=_font(size))
 
     def fitting(self, words: str, size: int, room: float) -> int:
-        """Return the size at which words fit into so many pixels, ``size`` at most."""
+        """Return the largest size, ``size`` at most, at which words fit into a width in pixels."""
         while size > 6 and self.width(words, size) > room:
             size -= 1
         return size

@@ -35,11 +35,11 @@ TEST_SHARE = 0.2
 """A position is in the test split with this probability: its own digest decides, and nothing else."""
 
 MOST_WHOLE = 100_000
-"""A game with at most so many unfinished positions is written whole."""
+"""A game with at most this many unfinished positions is written whole."""
 
 GAMES_AT_ONCE = 256
 FRUITLESS = 100
-"""A sample ends when so many batches of random games in a row have brought nothing new."""
+"""A sample ends when this many batches of random games in a row have brought no new position."""
 
 LICENSE = "MIT"
 HEADER = ".header.json"
@@ -217,7 +217,7 @@ def _sampled(rules: Rules[Any], generator: np.random.Generator) -> Iterator[Line
 def add_arguments(parser: OneLineParser) -> None:
     """Add the arguments of the command to a parser."""
     parser.add_argument("--game", required=True, help=game_names())
-    parser.add_argument("--count", type=int, metavar="N", help="at most so many (all of a game with few positions)")
+    parser.add_argument("--count", type=int, metavar="N", help="write at most N positions (all of a game with few)")
     parser.add_argument("--split", choices=SPLITS, default=SPLITS[0], help="a fifth of all positions is test's")
     parser.add_argument("--seed", type=int, default=0, help="of the order, and of a sample (%(default)s)")
     parser.add_argument("--format", choices=["jsonl"], default="jsonl", help="one JSON object a line")

@@ -60,7 +60,7 @@ def from_builtins(value: Any, kind: type[RecordT]) -> RecordT:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Give a file to write into that takes the place of ``path`` at once when it is whole, and goes if it is not."""
+    """Open a temporary file to write into; it replaces ``path`` atomically at the end, or goes with an exception."""
     unfinished = f"{path}.{os.getpid()}.tmp"
     try:
         with open(unfinished, "wb") as file:
@@ -73,7 +73,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Replace a file at once: whoever reads it finds the old content or the new."""
+    """Replace a file atomically: a reader finds the old content or the new."""
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 

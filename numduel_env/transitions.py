@@ -107,7 +107,7 @@ class States(Generic[PositionT]):
         return True
 
     def _take(self, room: int) -> bool:
-        """Take some of the room if there is so much."""
+        """Take some of the room if there is enough, and return whether there was."""
         if room > self._room:
             return False
         self._room -= room

@@ -49,7 +49,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class TextOutcome:
-    """A duel as it stands, for a record: ``moves`` are the numbers of both, ``opening`` so many of them drawn.
+    """A duel as it stands, for a record: ``moves`` are the numbers of both, the first ``opening`` of them drawn.
 
     ``refusals`` counts refused replies by kind. ``fault`` is the kind of the last one if it has lost the duel, and
     ``opponents_fault`` says why the opponent gave no legal answer, if that has lost it the duel. ``kept`` is None where

@@ -18,7 +18,7 @@ from numduel_env.evaluation.match import Entrant
 from numduel_env.evaluation.measures import agent_result, samples
 from numduel_env.evaluation.process import ProcessAgent, make_apart
 from numduel_env.evaluation.ratings import bradley_terry
-from numduel_env.evaluation.results import SCHEMA, Exploit, Game, Results
+from numduel_env.evaluation.results import SCHEMA, AgentResult, Exploit, Game, Results
 from numduel_env.evaluation.round_robin import RoundRobin
 from numduel_env.games import GameSpec, find_game
 from numduel_env.progress import Progress, silent
@@ -61,14 +61,7 @@ def evaluate(
     spec = find_game(game)
     # An agent that was made before may have, and change, the rules that everybody else shares.
     rules = own_copy(spec.make_rules(**params))
-    whole_number("duels", duels, 2)
-    whole_number("openings", openings, 0)
-    whole_number("seed", seed, 0)
-    whole_number("budget", budget, 1)
-    if duels % 2:
-        raise ValueError(f"duels must be an even number, since openings are played twice, not {duels}")
-    if move_seconds is not None and not 0 < move_seconds < float("inf"):
-        raise ValueError(f"move_seconds must be a positive number of seconds, not {move_seconds}")
+    _check_numbers(duels, openings, seed, budget, move_seconds)
     entrants = _entrants(agents, rules, move_seconds)
     judge, grading = None, "left out as asked"
     if graded:
@@ -102,10 +95,7 @@ def evaluate(
         for entrant in entrants:
             if isinstance(entrant.agent, ProcessAgent):
                 entrant.agent.close()
-    points, order = robin.points(), robin.order
-    found = [agent_result(robin, place) for place in range(len(entrants))]
-    if len(found) > 2:
-        found = [replace(agent, rating=round(float(elo), 1)) for agent, elo in zip(found, bradley_terry(points))]
+    agent_results, matrix = _standings(robin)
     return Results(
         schema=SCHEMA,
         command=(),
@@ -117,11 +107,33 @@ def evaluate(
         openings_per_block=OPENINGS_PER_BLOCK,
         graded=judge is not None,
         grading=grading,
-        agents=tuple(found[place] for place in order),
-        matrix=tuple(tuple(None if i == j else float(points[i, j]) / duels for j in order) for i in order),
+        agents=agent_results,
+        matrix=matrix,
         exploits=exploits,
         samples=samples(robin, judge),
     )
+
+
+def _check_numbers(duels: int, openings: int, seed: int, budget: int, move_seconds: float | None) -> None:
+    whole_number("duels", duels, 2)
+    whole_number("openings", openings, 0)
+    whole_number("seed", seed, 0)
+    whole_number("budget", budget, 1)
+    if duels % 2:
+        raise ValueError(f"duels must be an even number, since openings are played twice, not {duels}")
+    if move_seconds is not None and not 0 < move_seconds < float("inf"):
+        raise ValueError(f"move_seconds must be a positive number of seconds, not {move_seconds}")
+
+
+def _standings(robin: RoundRobin) -> tuple[tuple[AgentResult, ...], tuple[tuple[float | None, ...], ...]]:
+    """Return each agent's results, with ratings if there are more than two agents, and the matrix of scores."""
+    points, order = robin.points(), robin.order
+    found = [agent_result(robin, place) for place in range(len(order))]
+    if len(found) > 2:
+        found = [replace(agent, rating=round(float(elo), 1)) for agent, elo in zip(found, bradley_terry(points))]
+    scores = points / robin.duels
+    matrix = tuple(tuple(None if i == j else float(scores[i, j]) for j in order) for i in order)
+    return tuple(found[place] for place in order), matrix
 
 
 def versions() -> dict[str, str]:

@@ -45,7 +45,7 @@ SECONDS_TO_START = 60.0
 """A process may take this long to import and make its agent."""
 
 PATIENCE = 10.0
-"""After so many seconds without an answer, and then ever more rarely, a line says who is waited for."""
+"""Seconds without an answer after which a line names the agent; the next lines come after twice as long each."""
 
 MOST_TIMEOUTS = 3
 """An agent that has hung this often in a row is not asked any more."""
@@ -178,7 +178,7 @@ class ProcessAgent(HistoryAgent):
         return answer
 
     def _awaited(self) -> bytes | None:
-        """Return the next frame, however long that takes; it does not take long in silence."""
+        """Return the next frame, however long that takes; log a warning from time to time meanwhile."""
         waited, patience = 0.0, PATIENCE
         while True:
             try:

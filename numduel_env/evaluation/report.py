@@ -43,6 +43,6 @@ def readable(text: str) -> str:
 
 
 def some(numbers: Sequence[int], most: int = 12) -> str:
-    """Return numbers separated by commas, at most so many of them, and how many more there are."""
+    """Return the first ``most`` numbers, separated by commas, and how many more there are."""
     more = len(numbers) - most
     return listed(numbers[:most]) + (f" and {more} more" if more > 0 else "")

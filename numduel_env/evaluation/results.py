@@ -56,7 +56,7 @@ class Score:
 
 @dataclass(frozen=True)
 class KeptAt:
-    """How many of the ``graded`` moves were kept at one place: with so many numbers left, or at this ply."""
+    """How many of the ``graded`` moves were kept at one place: with this many numbers left, or at this ply."""
 
     place: int
     kept: Count

@@ -90,5 +90,5 @@ class RoundRobin:
         return points
 
     def of(self, place: int) -> list[tuple[int, Match]]:
-        """Return the matches of one entrant, each with which of the two it is."""
+        """Return the matches of one entrant, each with its index (0 or 1) among the two."""
         return [(pair.index(place), match) for pair, match in self.matches.items() if place in pair]

@@ -99,7 +99,7 @@ class ExhaustiveSolver(Solver[PositionT]):
                 if len(known) > budget:
                     way_out = {
                         "positions": "the budget for solving it; a larger one: solver_for(rules, budget=...)",
-                        "memory": "all that may be kept in memory of a game with so many numbers",
+                        "memory": "all that may be kept in memory of a game with this many numbers",
                     }
                     raise TooLargeToSolve(f"{self._name} has more than {budget:,} positions, {way_out[limit]}")
                 progress(task, len(known), budget)

@@ -17,7 +17,7 @@ from train.benchmarks.measures import Measure, seconds_of
 
 
 def match_measures(specs: Collection[GameSpec] | None = None) -> list[Measure]:
-    """Time matches of random against random; in some games, or in the table's with one of the solver beside."""
+    """Time matches of random against random in some games; by default in the whole table, and one of the solver."""
     games = GAMES.values() if specs is None else specs
     measures = [measure for spec in tqdm(games, leave=False) for measure in _random_matches(spec)]
     return measures if specs is not None else [*measures, _solver_match()]

@@ -22,7 +22,7 @@ POSITIONS = 10_000
 
 
 def solver_measures(specs: Collection[GameSpec] | None = None) -> list[Measure]:
-    """Time solving, loading and answering; of some games, or of the table's with what has a bar beside."""
+    """Time solving and answering in some games; by default in the whole table, and loading from the cache."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMDUEL_CACHE"] = folder
         if specs is None:
