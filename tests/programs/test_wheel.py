@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
+import zipfile
 
 import pytest
 
@@ -39,6 +41,13 @@ def test_the_wheel_grades_an_agent(tmp_path):
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "wheel", str(ROOT), "--no-deps", "-w", str(tmp_path)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        (metadata,) = (opened.read(name).decode() for name in opened.namelist() if name.endswith("/METADATA"))
+    described = metadata.partition("\n\n")[2]
+    # An index of packages has neither the pictures of the checkout nor its pages.
+    targets = re.findall(r"\]\(([^)]*)\)", described)
+    assert described.startswith("# numduel_env") and targets
+    assert all(target.startswith("https://") for target in targets)
     place = tmp_path / "environment"
     venv.create(place, with_pip=True)
     scripts = place / ("Scripts" if os.name == "nt" else "bin")
