@@ -114,7 +114,7 @@ class ProcessAgent(HistoryAgent):
             raise BadAnswer(one_line(str(reason)), one_line(str(kind)))
         return checked_answer(answer["actions"], count)
 
-    def _asked(self, method: str, arguments: tuple[Any, ...], stream: str | None) -> dict[str, Any]:
+    def _asked(self, method: str, arguments: tuple[Any, ...], stream: str | None) -> Message:
         """Return the process's answer, or raise ``BadAnswer`` if it gives none."""
         if self._timeouts >= MOST_TIMEOUTS:
             raise BadAnswer(f"has hung {MOST_TIMEOUTS} times in a row, and is not asked any more", "has hung")
@@ -126,7 +126,7 @@ class ProcessAgent(HistoryAgent):
         self._send(pickle.dumps((method, arguments, stream)))
         return self._received(self.move_seconds)
 
-    def _started(self) -> dict[str, Any]:
+    def _started(self) -> Message:
         """Start a process and return what its agent can do; raises a ``ValueError`` if it cannot be made."""
         self._processes += 1
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -161,7 +161,7 @@ class ProcessAgent(HistoryAgent):
         with suppress(OSError):
             _write_frame(self._process.stdin, message)
 
-    def _received(self, seconds: float | None) -> dict[str, Any]:
+    def _received(self, seconds: float | None) -> Message:
         try:
             frame = self._frames.get(timeout=seconds) if seconds is not None else self._awaited()
         except queue.Empty:
@@ -247,7 +247,7 @@ def answer_questions() -> NoReturn:
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
 
-    def answer(content: dict[str, Any]) -> None:
+    def answer(content: Message) -> None:
         _write_frame(answers, json.dumps(content).encode())
 
     introduction = _read_frame(questions)
@@ -268,12 +268,12 @@ def answer_questions() -> NoReturn:
     os._exit(0)
 
 
-def _answered(agent: Agent, rules: Rules[Any], method: str, arguments: Any, stream: str | None) -> dict[str, Any]:
+def _answered(agent: Agent, rules: Rules[Any], method: str, arguments: Any, stream: str | None) -> Message:
     """Return the answer to one question as JSON has it."""
     generator = np.random.default_rng(0)
     if stream is not None:
         set_stream(generator, stream)
-    answer: dict[str, Any] = {}
+    answer: Message = {}
     try:
         if method == "preferred":
             answer["preferred"] = np.asarray(agent.preferred(*arguments)).astype(bool).tolist()  # type: ignore[attr-defined]

@@ -11,7 +11,12 @@ import numduel_env
 from tests.interop.examples import run_documented_lines, run_example
 from tests.support.variants import each_game
 
-pytestmark = pytest.mark.interop
+pytestmark = [
+    pytest.mark.interop,
+    # AgileRL warns of what it does itself.
+    pytest.mark.filterwarnings("ignore:MakeEvolvable will be deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*to_module:FutureWarning"),
+]
 
 
 def test_the_example_learns():
