@@ -66,6 +66,10 @@ def make_apart(agent: AgentLike, rules: Rules[Any], move_seconds: float | None =
     return ProcessAgent(agent, rules, move_seconds)
 
 
+Message = dict[str, Any]
+"""What a process says, as JSON has it."""
+
+
 class ProcessAgent(HistoryAgent):
     """The agent of a name ``module:attribute``, in a process of its own.
 

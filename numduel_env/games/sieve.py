@@ -72,7 +72,7 @@ class Sieve(Rules[Pool]):
         two = relatives == 2
         factors = pool @ self._divides
         middle = two & (their_relatives == 2)
-        counts = [
+        counts: list[NDArray[Any]] = [
             _count(position.pool),
             _count(position.pool & (relatives == 0)),
             _count((relatives == 1) & (their_relatives == 1)) / 2,
@@ -80,7 +80,7 @@ class Sieve(Rules[Pool]):
             _count(middle & (factors == 2)),
             _count(two & (factors == 1) & (their_relatives == 4)),
         ]
-        return np.stack([counts[0] == 0, *(count % 2 for count in counts)], axis=-1)
+        return np.stack([counts[0] == 0, *[count % 2 for count in counts]], axis=-1)
 
 
 def _count(flags: BoolArray) -> NDArray[np.float32]:

@@ -50,8 +50,9 @@ def test_it_learns_as_torchs_adam_does_and_goes_on_from_its_state():
 
 def test_it_imports_no_compiler():
     program = (
-        "import sys, torch; from train.runs.adam import Adam; p = torch.nn.Parameter(torch.ones(2)); a = Adam([p], 0.1); "
-        "(p * p).sum().backward(); torch.nn.utils.clip_grad_norm_([p], 1.0); a.step(); print('torch._dynamo' in sys.modules)"
+        "import sys, torch; from train.runs.adam import Adam; p = torch.nn.Parameter(torch.ones(2))\n"
+        "a = Adam([p], 0.1); (p * p).sum().backward(); torch.nn.utils.clip_grad_norm_([p], 1.0); a.step()\n"
+        "print('torch._dynamo' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["False"]

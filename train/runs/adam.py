@@ -19,7 +19,7 @@ class Adam:
     """
 
     def __init__(self, parameters: Iterable[torch.nn.Parameter], lr: float, eps: float = 1e-8) -> None:
-        self.parameters = list(parameters)
+        self.parameters: list[torch.Tensor] = list(parameters)
         self.param_groups: list[dict[str, Any]] = [{"lr": lr, "eps": eps}]
         self._moments: list[dict[str, torch.Tensor]] = []
         """Of each parameter, ``step``, ``exp_avg`` and ``exp_avg_sq``; none before the first step."""
@@ -43,9 +43,10 @@ class Adam:
             ]
         (group,) = self.param_groups
         steps, means, squares = zip(*(moments.values() for moments in self._moments))
+        gradients: list[Any] = [parameter.grad for parameter in self.parameters]
         adam(
             self.parameters,
-            [parameter.grad for parameter in self.parameters],
+            gradients,
             list(means),
             list(squares),
             [],

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
-from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 
 NO_OBSERVATION = Box(0, 1, (0,))
 
@@ -23,9 +23,10 @@ class LegalMovesBuffer(MaskableRolloutBuffer):
         super().reset()
         self._features_by_step: list[NDArray[np.float32]] = []
 
-    def add(self, obs: Any, *args: Any, action_masks: Any = None, **kwargs: Any) -> None:
+    def add(self, *args: Any, action_masks: Any = None, **kwargs: Any) -> None:
+        obs, *rest = args
         self._features_by_step.append(obs["features"])
-        super().add(obs["legal"][:, :0], *args, action_masks=obs["legal"], **kwargs)
+        super().add(obs["legal"][:, :0], *rest, action_masks=obs["legal"], **kwargs)
 
     def get(self, batch_size: int | None = None) -> Any:
         if not self.generator_ready:
@@ -36,8 +37,8 @@ class LegalMovesBuffer(MaskableRolloutBuffer):
             self._counts, self._starts = counts.T.ravel(), starts.T.ravel()
         yield from super().get(batch_size)
 
-    def _get_samples(self, batch_inds: NDArray[np.int64], env: Any = None) -> MaskableRolloutBufferSamples:
-        samples = super()._get_samples(batch_inds, env)
+    def _get_samples(self, batch_inds: NDArray[np.int64], env: Any = None) -> Any:
+        samples: Any = super()._get_samples(batch_inds, env)
         counts = self._counts[batch_inds]
         first = counts.cumsum() - counts
         rows = np.arange(counts.sum()) + (self._starts[batch_inds] - first).repeat(counts)

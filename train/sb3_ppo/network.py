@@ -34,7 +34,7 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
     def __init__(self, *args: Any, features: int, layers: tuple[int, ...], **kwargs: Any) -> None:
         self._features, self._layers = features, layers
         # Stable-Baselines3 has this eps for Adam, too.
-        super().__init__(*args, optimizer_class=Adam, optimizer_kwargs={"eps": 1e-5}, **kwargs)
+        super().__init__(*args, **kwargs | {"optimizer_class": Adam, "optimizer_kwargs": {"eps": 1e-5}})
 
     def _build(self, lr_schedule: Any) -> None:
         widths = [self._features, *self._layers, 2]
@@ -46,7 +46,7 @@ class AfterstatePolicy(MaskableActorCriticPolicy):
         nn.init.orthogonal_(linear[-1].weight, 0.01)
         alternating = [part for layer in linear for part in (layer, nn.ReLU(inplace=True))]
         self.move = nn.Sequential(*alternating[:-1])
-        self.optimizer: Any = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+        self.optimizer: Any = Adam(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def _outputs(self, obs: Observations) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the log probability and the action value of each move ``[N, A]``; of illegal ones -1e8 and 0."""
