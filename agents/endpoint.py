@@ -20,6 +20,9 @@ OPENAI = "https://api.openai.com/v1"
 LONGEST_BACKOFF = 60.0
 """The client waits no longer than that between two attempts, in seconds."""
 
+GRACE = 30.0
+"""Replies that are on their way when a program is stopped are awaited for so long, in seconds."""
+
 SHORTEST_SECRET = 4
 """A shorter key than that is none, such as a server at home is content with; nothing is blotted out for it."""
 
@@ -131,7 +134,7 @@ def _count(usage: Any, name: str) -> int | None:
 def run(work: Callable[[], Awaitable[ResultT]], stop: Callable[[], None]) -> ResultT:
     """Run asynchronous work to its end, also where a loop runs already, as in a notebook.
 
-    After Ctrl-C, ``stop`` is called and the work awaited, which should end soon; after another, it is left.
+    After Ctrl-C, ``stop`` is called and the work awaited for ``GRACE`` seconds; after another, it is left at once.
     """
     result: Future[ResultT] = Future()
 
@@ -149,12 +152,13 @@ def run(work: Callable[[], Awaitable[ResultT]], stop: Callable[[], None]) -> Res
         _await(result)
     except KeyboardInterrupt:
         stop()
-        _await(result)
+        _await(result, GRACE)
         raise
     return result.result()
 
 
-def _await(result: Future[Any]) -> None:
+def _await(result: Future[Any], most: float = float("inf")) -> None:
+    end = time.monotonic() + most
     # Without a limit, Windows would not let Ctrl-C through.
-    while not wait([result], timeout=1).done:
+    while time.monotonic() < end and not wait([result], timeout=1).done:
         pass

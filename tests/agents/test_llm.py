@@ -281,7 +281,9 @@ def comparable(path):
     return results
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT] if os.name == "posix" else [signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM] if os.name == "posix" else [signal.SIGTERM]
+)
 def test_a_killed_evaluation_goes_on_and_pays_for_nothing_twice(server, tmp_path, how):
     """Where requests are under way when the process is killed, their answers reach nobody: one at a time here."""
     whole = evaluated(tmp_path / "whole.json")

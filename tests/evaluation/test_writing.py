@@ -70,6 +70,15 @@ def test_what_was_written_is_counted_and_kept(tmp_path):
     assert "a &lt;b&gt;scribe" in page and "<b>" not in page
 
 
+def test_progress_is_shown_after_each_move():
+    seen = []
+    agents = {"scribe": lambda rules: Scribe(rules, first=["well"]), "random": "random"}
+    results = evaluate("divider-duel", agents, duels=8, progress=lambda task, done, total: seen.append((task, done)))
+    moves = [done for task, done in seen if task == "moves"]
+    assert moves == sorted(moves) and moves[-1] == sum(agent.moves for agent in results.agents)
+    assert sum(after - before == 1 for before, after in zip([0, *moves], moves)) >= results.agents[0].moves
+
+
 def test_results_without_writing_are_still_read(tmp_path):
     results = evaluate("divider-duel", ["random", "random"], duels=2)
     older = json.loads(results.to_json())
