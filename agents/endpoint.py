@@ -13,12 +13,15 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from numduel_env.agent import Unavailable
-from numduel_env.outside import described, one_line
+from numduel_env.outside import one_line
 
 OPENAI = "https://api.openai.com/v1"
 
 LONGEST_BACKOFF = 60.0
 """The client waits no longer than that between two attempts, in seconds."""
+
+GRACE = 30.0
+"""Replies that are on their way when a program is stopped are awaited for so long, in seconds."""
 
 SHORTEST_SECRET = 4
 """A shorter key than that is none, such as a server at home is content with; nothing is blotted out for it."""
@@ -52,7 +55,7 @@ class Endpoint:
             ) from None
         self.timeout, self.retries = timeout, retries
         self._url = os.environ.get("OPENAI_BASE_URL") or OPENAI
-        self._key = os.environ.get("OPENAI_API_KEY") or ""
+        self._key = (os.environ.get("OPENAI_API_KEY") or "").strip()
         if not self._key and self._url == OPENAI:
             raise ValueError(
                 "OPENAI_API_KEY is not set, nor OPENAI_BASE_URL, which may name a server that needs no key"
@@ -71,7 +74,11 @@ class Endpoint:
     def clean(self, text: str) -> str:
         """Return a text from outside without the key, and such that it can be written."""
         text = text.encode("utf-8", "replace").decode()
-        return text.replace(self._key, "(key)") if len(self._key) >= SHORTEST_SECRET else text
+        if len(self._key) >= SHORTEST_SECRET:
+            # An error may show the key as Python writes it.
+            for shown in (self._key, repr(self._key)[1:-1]):
+                text = text.replace(shown, "(key)")
+        return text
 
     def client(self) -> Any:
         """Return a client, to be entered as an asynchronous context."""
@@ -90,7 +97,7 @@ class Endpoint:
             request = client.chat.completions.create(model=model, messages=messages, **options)
             answer = await asyncio.wait_for(request, patience)
         except Exception as wrong:  # whatever goes wrong between here and there is no fault of the model's
-            raise Unavailable(self.clean(f"{self} {_trouble(wrong)}")) from None
+            raise Unavailable(f"{self} {self._trouble(wrong)}") from None
         seconds = time.perf_counter() - start
         try:
             content = answer.choices[0].message.content
@@ -100,21 +107,23 @@ class Endpoint:
         text = self.clean(content) if isinstance(content, str) else ""
         return Completion(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), seconds)
 
+    def _trouble(self, wrong: Exception) -> str:
+        """Return what went wrong in one line, as what the endpoint did."""
+        import openai
 
-def _trouble(wrong: Exception) -> str:
-    """Return what went wrong, as what the endpoint did."""
-    import openai
+        if isinstance(wrong, openai.APITimeoutError | TimeoutError):
+            return "did not answer in time"
+        if isinstance(wrong, openai.APIConnectionError):
+            return "cannot be reached, or broke off" + (f": {self._said(wrong.__cause__)}" if wrong.__cause__ else "")
+        if isinstance(wrong, openai.AuthenticationError | openai.PermissionDeniedError):
+            return f"refuses the key: {self._said(wrong)}"
+        if isinstance(wrong, openai.RateLimitError):
+            return f"has no quota left, or wants slower requests: {self._said(wrong)}"
+        return f"failed: {self._said(wrong)}"
 
-    if isinstance(wrong, openai.APITimeoutError | TimeoutError):
-        return "did not answer in time"
-    if isinstance(wrong, openai.APIConnectionError):
-        cause = wrong.__cause__
-        return "cannot be reached, or broke off" + (f": {described(cause)}" if cause else "")
-    if isinstance(wrong, openai.AuthenticationError | openai.PermissionDeniedError):
-        return f"refuses the key: {one_line(str(wrong))}"
-    if isinstance(wrong, openai.RateLimitError):
-        return f"has no quota left, or wants slower requests: {one_line(str(wrong))}"
-    return f"failed: {described(wrong)}"
+    def _said(self, wrong: BaseException) -> str:
+        # Cleaned before it is cut: half a key is a secret, too.
+        return one_line(f"{type(wrong).__name__}: {self.clean(str(wrong))}", 300)
 
 
 def _count(usage: Any, name: str) -> int | None:
@@ -125,7 +134,7 @@ def _count(usage: Any, name: str) -> int | None:
 def run(work: Callable[[], Awaitable[ResultT]], stop: Callable[[], None]) -> ResultT:
     """Run asynchronous work to its end, also where a loop runs already, as in a notebook.
 
-    After Ctrl-C, ``stop`` is called and the work awaited, which should end soon; after another, it is left.
+    After Ctrl-C, ``stop`` is called and the work awaited for ``GRACE`` seconds; after another, it is left at once.
     """
     result: Future[ResultT] = Future()
 
@@ -143,12 +152,13 @@ def run(work: Callable[[], Awaitable[ResultT]], stop: Callable[[], None]) -> Res
         _await(result)
     except KeyboardInterrupt:
         stop()
-        _await(result)
+        _await(result, GRACE)
         raise
     return result.result()
 
 
-def _await(result: Future[Any]) -> None:
+def _await(result: Future[Any], most: float = float("inf")) -> None:
+    end = time.monotonic() + most
     # Without a limit, Windows would not let Ctrl-C through.
-    while not wait([result], timeout=1).done:
+    while time.monotonic() < end and not wait([result], timeout=1).done:
         pass

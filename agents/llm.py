@@ -73,9 +73,9 @@ class LanguageModel(WritingPlayer):
             together = _Round(client, asyncio.Semaphore(self.requests.concurrency), notes, stopped)
             moves = [self._move(duel, place, together) for place, duel in enumerate(duels)]
             answers = await asyncio.gather(*moves)
-        if together.trouble:
-            raise together.trouble[0]
-        return [BadAnswer("was not asked") if answer is None else answer for answer in answers]
+        if None in answers:
+            raise together.trouble[0] if together.trouble else Unavailable("stopped")
+        return [answer for answer in answers if answer is not None]
 
     async def _move(self, duel: Duel[Any], place: int, together: _Round) -> int | BadAnswer | None:
         """Return an action, or why there is none; None if the conversations are broken off."""

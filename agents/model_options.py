@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from numduel_env.rules import whole_number
 
@@ -75,5 +75,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def parsed(kind: type[OptionsT], args: argparse.Namespace) -> OptionsT:
     """Return options of this kind as a command line gives them, or raise a ``ValueError``."""
-    given: dict[str, Any] = {field.name: getattr(args, field.name) for field in fields(kind)}
-    return kind(**given)
+    return kind(**{field.name: getattr(args, field.name) for field in fields(kind)})

@@ -48,6 +48,7 @@ class DuelState(State):
     payoff: int = 0
     refusals: dict[str, int] = {}
     fault: str | None = None
+    opponents_fault: str | None = None
     kept: float | None = None
 
 
@@ -104,6 +105,7 @@ class DuelEnvironment(Environment[DuelAction, DuelObservation, DuelState]):
             payoff=outcome.payoff,
             refusals=outcome.refusals,
             fault=outcome.fault,
+            opponents_fault=outcome.opponents_fault,
             kept=outcome.kept,
         )
 

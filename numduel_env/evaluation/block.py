@@ -33,7 +33,7 @@ from numduel_env.evaluation.journal import Asked, Journal, JournalNotes, set_str
 from numduel_env.evaluation.match import Entrant, Fault, Match, Passage, joined
 from numduel_env.rules import Rules
 from numduel_env.solvers import ILLEGAL, Solver
-from numduel_env.writing import writer
+from numduel_env.writing import Exchange, writer
 
 OPENINGS_PER_BLOCK = 256
 """Part of what a seed means: another number gives other duels."""
@@ -131,6 +131,7 @@ class Block:
         }
         self.faults: list[Fault] = []
         self.passages: list[Passage] = []
+        self.shown = 0  # how many of the moves that are being asked for progress knows already
         self.seconds, self.asked = np.zeros(2), np.zeros(2, np.int64)
         self.moments: list[Moment] = []
 
@@ -165,7 +166,8 @@ class Block:
             for place, exchanges in sorted(answered.exchanges.items()):
                 where = int(asked[place]), entrant, int(duels.plies[asked[place]])
                 self.passages += [Passage(*where, exchange) for exchange in exchanges]
-            self.moved(len(asked), np.zeros(0, np.int64))
+            self.moved(len(asked) - self.shown, np.zeros(0, np.int64))
+            self.shown = 0
         return chosen
 
     def _answers(self, first: int, seat: int, asked: NDArray[np.intp]) -> Answers:
@@ -174,7 +176,7 @@ class Block:
         names = [entrant.name for entrant in self.entrants]
         key = "\t".join([*names, str(self.block), str(len(self.moments)), str(first), str(seat)])
         known = self.journal.asked(key) if self.journal else None
-        notes = JournalNotes(self.journal, key)
+        notes = JournalNotes(self.journal, key, self._show)
         if any(place >= len(asked) for place in notes.exchanges):
             raise ValueError("the journal has replies to questions that nobody was asked")
         if known:
@@ -191,6 +193,12 @@ class Block:
             faults = {str(place): (why.kind, why.text) for place, why in new.reasons.items()}
             self.journal.add(Asked(key, tuple(new.actions.tolist()), faults, new.seconds, stream_state(generator)))
         return new
+
+    def _show(self, exchange: Exchange) -> None:
+        """Show progress after a move in writing: the others of the block may take long."""
+        if exchange.refusal is None:
+            self.shown += 1
+            self.moved(1, np.zeros(0, np.int64))
 
     def _history(self, row: int) -> Duel[Any]:
         """Return one of the duels with all its moves."""

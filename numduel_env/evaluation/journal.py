@@ -8,6 +8,7 @@ it had not been written.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -143,18 +144,22 @@ def _record(line: bytes) -> Record:
 
 
 class JournalNotes(Notes):
-    """The exchanges about the duels that an agent is asked about at once, in a journal where there is one."""
+    """The exchanges about the duels that an agent is asked about at once, in a journal where there is one.
 
-    def __init__(self, journal: Journal | None, key: str) -> None:
+    ``noted`` is called with each that is added.
+    """
+
+    def __init__(self, journal: Journal | None, key: str, noted: Callable[[Exchange], None]) -> None:
         super().__init__()
         for record in journal.written(key) if journal else ():
             super().add(record.place, record.exchange)
-        self._journal, self._key = journal, key
+        self._journal, self._key, self._noted = journal, key, noted
 
     def add(self, place: int, exchange: Exchange) -> None:
         if self._journal:
             self._journal.add(Noted(place, self._key, exchange))
         super().add(place, exchange)
+        self._noted(exchange)
 
 
 def stream_state(generator: np.random.Generator) -> str:

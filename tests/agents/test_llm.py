@@ -211,6 +211,16 @@ def test_the_key_is_nowhere(server, tmp_path):
     assert failed.code == 1 and KEY not in failed.err + (tmp_path / "r.json.journal").read_text()
 
 
+@pytest.mark.parametrize("key", [KEY, "a key\x01 with\x7f what no header may have", "ключ-секрет", f"{KEY}\n"])
+def test_the_key_is_in_no_error(server, monkeypatch, key):
+    server.errors = [f"{'x' * padding} Bearer {key}" for padding in range(60, 300, 5)]
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    for _ in range(4):
+        with pytest.raises(Unavailable) as raised:
+            player("401", requests=RequestOptions(request_retries=0)).move(new_duel(), np.random.default_rng(0))
+        assert key.strip()[:8] not in str(raised.value) and repr(key)[1:9] not in str(raised.value)
+
+
 def test_what_is_hostile_reaches_neither_terminal_nor_page(server, tmp_path):
     report, results = tmp_path / "report.html", tmp_path / "results.json"
     files = ["--report", report, "--json", results, "--system-prompt", "\x1b[31m<i>"]
@@ -271,7 +281,9 @@ def comparable(path):
     return results
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT] if os.name == "posix" else [signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM] if os.name == "posix" else [signal.SIGTERM]
+)
 def test_a_killed_evaluation_goes_on_and_pays_for_nothing_twice(server, tmp_path, how):
     """Where requests are under way when the process is killed, their answers reach nobody: one at a time here."""
     whole = evaluated(tmp_path / "whole.json")

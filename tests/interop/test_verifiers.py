@@ -41,13 +41,13 @@ def test_a_perfect_model_is_perfect(server, tmp_path):
     traces = evaluated(server, tmp_path, "perfect", "--env.taskset.seat", "first")
     assert len(traces) == 4
     for trace in traces:
-        assert trace["rewards"]["payoff"] == 1
+        assert trace["rewards"]["payoff"]["score"] == 1
         assert {name: trace["metrics"][name] for name in ("won", "fault", "kept")} == {"won": 1, "fault": 0, "kept": 1}
 
 
 def test_an_illegal_one_has_faults_and_kept_nothing(server, tmp_path):
     for trace in evaluated(server, tmp_path, "illegal", "--env.taskset.seat", "first"):
-        assert trace["rewards"]["payoff"] == -1
+        assert trace["rewards"]["payoff"]["score"] == -1
         metrics = trace["metrics"]
         assert (metrics["won"], metrics["fault"], metrics["illegal"], metrics["kept"]) == (0, 1, 3, 0)
 
@@ -56,7 +56,7 @@ def test_kept_is_missing_where_nothing_was_graded(server, tmp_path):
     options = ["--env.taskset.seat", "second", "--env.taskset.reward", "move"]
     for trace in evaluated(server, tmp_path, "garbage", *options, tasks=2):
         assert "kept" not in trace["metrics"] and trace["metrics"]["fault"] == 1
-        assert trace["rewards"]["move_reward"] == 0
+        assert trace["rewards"]["move_reward"]["score"] == 0
 
 
 def test_it_is_a_package_of_its_own(tmp_path):

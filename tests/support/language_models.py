@@ -108,6 +108,8 @@ class Server:
     models: Models = field(default_factory=Models)
     fails_after: int | None = None
     failure: str = "500"
+    errors: list[str] = field(default_factory=list)
+    """What it says with error 401, one after another, before it says the same each time."""
     at_once: int = 0
     most_at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -163,7 +165,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Bearer {KEY}":
             model = "401"
         if model in ("400", "401", "429", "500"):
-            message = f"Incorrect API key provided: {self.headers.get('Authorization')}" if model == "401" else "no"
+            message = "no"
+            if model == "401":
+                message = state.errors.pop() if state.errors else f"no: {self.headers.get('Authorization')}"
             self._json(int(model), {"error": {"message": message, "code": "insufficient_quota"}})
         elif model == "hangs":
             self.server.ending.wait(60)
