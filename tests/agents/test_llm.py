@@ -303,10 +303,11 @@ def test_a_killed_evaluation_goes_on_and_pays_for_nothing_twice(server, tmp_path
     assert run_program("train/evaluate.py", *arguments, "--resume").code == 0
     assert comparable(tmp_path / "r.json") == whole
     again = Counter(one.key for one in server.answered) - paid
-    # Killed without warning, it may lose the answer that was on its way.
-    assert sum(again.values()) <= (1 if how == signal.SIGKILL else 0)
-    noted = said.read_bytes().splitlines()
-    assert len(noted) == sum(paid.values()) and all(json.loads(line) for line in noted)
+    # Killed without warning, it may lose the answer that was on its way, or that it was about to note.
+    lost = int(os.name != "posix" or how == signal.SIGKILL)
+    assert sum(again.values()) <= lost
+    noted = [json.loads(line) for line in said.read_bytes().splitlines()]
+    assert sum(paid.values()) <= len(noted) <= sum(paid.values()) + lost
 
 
 def test_a_journal_of_other_settings_is_refused(server, tmp_path):
