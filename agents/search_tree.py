@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.transpositions import NOWHERE, Indices, Keys, Transpositions, position_keys
-from numduel_env.batch import BoolArray, Position, any_legal, put_rows, random_legal, take_rows
+from numduel_env.batch import BoolArray, Position, any_legal, count_legal, put_rows, random_legal, take_rows
 from numduel_env.rules import Rules
 
 Evaluator = Callable[[Any, BoolArray], tuple[NDArray[Any], NDArray[Any]]]
@@ -114,6 +114,8 @@ class Trees:
         self.value_sum = np.zeros((most, self.actions), np.float32)
         self.prior = np.zeros((most, self.actions), np.float32)
         self.child = np.full((most, self.actions), NOWHERE, np.int32)
+        self.open_links = np.zeros(0, np.int64)
+        """The moves that lead to a node whose value is not proven, as far as is known."""
         everywhere = np.arange(self.roots)
         self._add_nodes(everywhere, roots, legal, position_keys(everywhere, roots))
 
@@ -128,6 +130,7 @@ class Trees:
             levels, ends = self._select(trees, np.minimum(budget, self.simulations - done[trees]))
             values = self._results(np.concatenate([level.move[end] for level, end in zip(levels, ends)]))
             done[trees] += self._back_up(len(trees), levels, ends, values)
+            self._prove()
 
     def preferred(self) -> BoolArray:
         """Return ``[roots, A]``, the best moves: by proof, then by visit count, then by mean value."""
@@ -228,6 +231,7 @@ class Trees:
             added = take_rows(position, new)
             self._add_nodes(self.tree[parent[new]], added, self.rules.legal(added), new_keys)
         self.child.ravel()[move] = node
+        self.open_links = np.concatenate([self.open_links, move])
         # All that is known of a node met before stands for one more evaluation of it.
         mean = (self.node_value[node] + self.value_sum[node].sum(-1)) / (1 + self.visits[node].sum(-1))
         values: Floats = np.where(self.node_proof[node] == OPEN, mean, VALUE[self.node_proof[node]])
@@ -246,10 +250,12 @@ class Trees:
         self.transpositions.add(keys, np.arange(new.start, new.stop))
         rows, actions = np.nonzero(legal)
         after = self.rules.play(take_rows(position, rows), actions)
-        replies = np.einsum("ma->m", self.rules.legal(after).astype(np.float32))
+        replies = count_legal(self.rules.legal(after))
         child = self.transpositions.nodes_at(position_keys(trees[rows], after))
         self.child[new][rows, actions] = child
-        self.proof[new][rows, actions] = self._proofs(child, after, replies)
+        self.proof[new][rows, actions] = proof = self._proofs(child, after, replies)
+        linked = np.flatnonzero((child != NOWHERE) & (proof == OPEN))
+        self.open_links = np.concatenate([self.open_links, (new.start + rows[linked]) * self.actions + actions[linked]])
         self.node_proof[new] = proof = self.proof[new].max(-1)
         self.node_value[new] = VALUE[proof]
         undecided = np.flatnonzero(proof == OPEN)
@@ -284,11 +290,11 @@ class Trees:
         return normalised
 
     def _back_up(self, trees: int, levels: list[Level], ends: list[Indices], values: Floats) -> Indices:
-        """Add the simulations' values to the moves on their paths, and to the proofs what they prove.
+        """Add the simulations' values to the moves on their paths.
 
         ``values`` are those of the groups that have left their trees. Returns how many simulations each tree has run.
         """
-        proof, visits, value_sum = self.proof.ravel(), self.visits.ravel(), self.value_sum.ravel()
+        visits, value_sum = self.visits.ravel(), self.value_sum.ravel()
         starts = np.cumsum([0, *map(len, ends)])
         below: tuple[Indices, NDArray[Any], NDArray[Any]] | None = None
         for level, end, start in list(zip(levels, ends, starts))[::-1]:
@@ -303,18 +309,26 @@ class Trees:
             move = level.move
             np.add.at(visits, move, count.astype(np.float32))
             np.add.at(value_sum, move, total.astype(np.float32))
-            found = TO_THE_OTHER[self.node_proof[self.child.ravel()[move]]]
-            settled = np.flatnonzero((found != OPEN) & (proof[move] == OPEN))
-            if len(settled):
-                move, found = move[settled], found[settled]
-                proof[move] = found
-                # From now on the mean value of the move is exact.
-                value_sum[move] = VALUE[found] * visits[move]
-                node = move // self.actions
-                self.node_proof[node] = self.proof[node].max(-1)
             below = level.parent, count, total
         assert below
         return np.bincount(below[0], below[1], trees).astype(np.int64)
+
+    def _prove(self) -> None:
+        """Let every proof count in all nodes above."""
+        proof, child = self.proof.ravel(), self.child.ravel()
+        while True:
+            moves = self.open_links
+            found = TO_THE_OTHER[self.node_proof[child[moves]]]
+            settled = found != OPEN
+            if not settled.any():
+                return
+            self.open_links = moves[~settled]
+            moves, found = moves[settled], found[settled]
+            proof[moves] = found
+            # From now on the mean value of the move is exact.
+            self.value_sum.ravel()[moves] = VALUE[found] * self.visits.ravel()[moves]
+            node = np.unique(moves // self.actions)
+            self.node_proof[node] = self.proof[node].max(-1)
 
 
 def rollout_values(rules: Rules[Any], position: Position, legal: BoolArray, generator: np.random.Generator) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.batch import Position
+from numduel_env.batch import Position, packed_words
 
 Indices = NDArray[np.int64]
 Keys = NDArray[np.uint64]
@@ -37,7 +37,7 @@ def position_keys(trees: Indices, position: Position) -> Keys:
 def _words(table: NDArray[np.generic]) -> Keys:
     """Return the 64-bit words of each row as ``[words, N]``; flags take one bit each."""
     if table.dtype == np.bool_:
-        table = np.packbits(table, axis=-1)
+        return packed_words(table).T
     row_bytes = np.ascontiguousarray(table).view(np.uint8)
     padded = np.zeros((len(table), -(-row_bytes.shape[1] // 8) * 8), np.uint8)
     padded[:, : row_bytes.shape[1]] = row_bytes

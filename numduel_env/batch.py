@@ -62,6 +62,23 @@ EIGHT = np.uint64(8)
 TOP_BYTE = np.uint64(WORD - 8)
 
 
+def packed_words(flags: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the rows ``[N, k]`` of flags (bool, or 0 and 1 of any type) as ``[N, words]``, flag 0 in the lowest bit."""
+    words_per_row = -(-flags.shape[-1] // WORD)
+    padded = np.zeros((len(flags), words_per_row * WORD), bool)
+    padded[:, : flags.shape[-1]] = flags
+    return np.packbits(padded.ravel(), bitorder="little").view("<u8").reshape(-1, words_per_row)
+
+
+def count_legal(mask: BoolArray) -> NDArray[np.int64]:
+    """Return ``mask.sum(-1)`` of masks ``[N, A]``, faster than NumPy does it for thousands of them."""
+    words = np.bitwise_count(packed_words(mask))
+    counts = words[:, 0].astype(np.int64)
+    for word in words.T[1:]:
+        counts += word
+    return counts
+
+
 def _nth_set_bits() -> NDArray[np.uint8]:
     """Return, at ``8 * byte + n``, the position of the n-th set bit of ``byte``."""
     positions = np.zeros((256, 8), np.uint8)
@@ -88,15 +105,12 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
     mask = np.asarray(mask)
     if mask.ndim == 0 or mask.shape[-1] == 0:
         raise ValueError(f"a mask has one entry for each action, unlike one of shape {mask.shape}")
-    size = mask.shape[-1]
-    words_per_mask = -(-size // WORD)
-    rows = mask.reshape(-1, size)
-    padded = np.zeros((len(rows), words_per_mask * WORD), bool)
-    padded[:, :size] = rows
-    packed = np.packbits(padded.ravel(), bitorder="little")
-    words = packed.view("<u8")
+    rows = mask.reshape(-1, mask.shape[-1])
+    words = packed_words(rows)
+    words_per_mask = words.shape[1]
+    words = words.ravel()
     # The product adds up the bytes of a word from the lowest: byte k becomes the number of set bits in bytes 0..k.
-    counts = np.bitwise_count(packed).view("<u8") * ONE_IN_EACH_BYTE
+    counts = np.bitwise_count(words.view(np.uint8)).view("<u8") * ONE_IN_EACH_BYTE
     totals = (counts >> TOP_BYTE).reshape(-1, words_per_mask).T
     total = sum(totals[1:], totals[0])
     rank = (generator.random(len(rows)) * total).astype(np.uint64)
