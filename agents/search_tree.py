@@ -10,8 +10,8 @@ The frame is UCT. What is added to it, and where it comes from:
   Computers and Games 2008.
 - Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search",
   Computational Intelligence and Games 2008.
-- Several simulations at once in one tree, each counted as a visit from the moment it is under way: A. Liu et al., "Watch
-  the unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
+- Several simulations at once in one tree, kept apart by virtual losses: G. Chaslot, M. Winands, J. van den Herik,
+  "Parallel Monte-Carlo tree search", Computers and Games 2008.
 """
 
 from __future__ import annotations
@@ -168,40 +168,39 @@ class Trees:
     def _picks(self, node: Indices, budget: Indices) -> Indices:
         """Return ``[nodes, A]``: how many of a node's simulations make each move, of at most ``budget``.
 
-        One after another they make the move with the highest upper confidence bound, by UCT or PUCT, in which those
-        before count as visits. A move that leads to no node yet is made once: the node is not there to go on from.
+        They choose one after another the move with the highest upper confidence bound; those that are under way count
+        as visits that lost. A move that leads to no node yet is made once: the node is not there to go on from.
         """
-        visits, value_sum = self.visits[node], self.value_sum[node]
-        node_visits = visits.sum(-1) + (budget - 1)
-        mean = value_sum / np.maximum(visits, 1)
-        prior = self.prior[node]
-        if self.evaluator is None:
-            bonus, explored = PROGRESSIVE_BIAS * prior, (UCT_EXPLORATION**2) * np.log(1 + node_visits)
-        else:
-            bonus, explored = PUCT_EXPLORATION * prior * np.sqrt(1 + node_visits)[:, None], np.zeros_like(node_visits)
-        bonus, explored = bonus.astype(np.float32), explored.astype(np.float32)
-        plus_one = 1 + visits
-        scores = mean + np.sqrt(explored[:, None] / plus_one) + bonus / plus_one
-        scores[self.proof[node] < DRAWN] = -np.inf
-        picks = np.zeros(scores.shape, np.int64)
-        once = self.child[node] == NOWHERE
-        once &= self.proof[node] == OPEN
-        rows = np.argsort(-budget, kind="stable") if len(node) > 1 else np.arange(1)
-        most = budget.max()
+        visits, value_sum, prior = self.visits[node], self.value_sum[node], self.prior[node]
+        node_visits = visits.sum(-1) + (budget - 1).astype(np.float32)
+        bounds = self._bounds(visits, value_sum, prior, node_visits[:, None])
+        bounds[self.proof[node] < DRAWN] = -np.inf
+        once = (self.child[node] == NOWHERE) & (self.proof[node] == OPEN)
+        picks = np.zeros(visits.shape, np.int64)
+        largest_first, most = np.argsort(-budget, kind="stable"), int(budget.max())
         for turn in range(most):
-            if turn:
-                rows = rows[: np.count_nonzero(budget > turn)]
-            best = scores[rows].argmax(-1) if len(rows) < len(scores) else scores.argmax(-1)[rows]
+            rows = largest_first[: np.count_nonzero(budget > turn)]
+            best = bounds.argmax(-1)[rows] if turn == 0 else bounds[rows].argmax(-1)
             at = rows * self.actions + best
-            score = scores.ravel()[at]
-            picks.ravel()[at] += score > -np.inf
-            if turn + 1 == most:
-                break
-            made = plus_one.ravel()[at] = plus_one.ravel()[at] + 1
-            again = mean.ravel()[at] + np.sqrt(explored[rows] / made) + bonus.ravel()[at] / made
-            again[once.ravel()[at]] = -np.inf
-            scores.ravel()[at] = np.where(score > -np.inf, again, score)
+            possible = bounds.ravel()[at] > -np.inf
+            picks.ravel()[at] += possible
+            if turn + 1 < most:
+                visits.ravel()[at] += 1
+                value_sum.ravel()[at] -= 1
+                lower = self._bounds(visits.ravel()[at], value_sum.ravel()[at], prior.ravel()[at], node_visits[rows])
+                lower[once.ravel()[at] | ~possible] = -np.inf
+                bounds.ravel()[at] = lower
         return picks
+
+    def _bounds(self, visits: Floats, value_sum: Floats, prior: Floats, node_visits: Floats) -> Floats:
+        """Return the upper confidence bounds of moves by UCT or PUCT."""
+        mean = value_sum / np.maximum(visits, 1)
+        if self.evaluator is None:
+            bounds: Floats = mean + UCT_EXPLORATION * np.sqrt(np.log(1 + node_visits) / (1 + visits))
+            bounds += PROGRESSIVE_BIAS * prior / (1 + visits)
+        else:
+            bounds = mean + PUCT_EXPLORATION * prior * np.sqrt(1 + node_visits) / (1 + visits)
+        return bounds
 
     def _results(self, last: Indices) -> Floats:
         """Return the values of the simulations' last moves, to the players who make them; new nodes are added."""

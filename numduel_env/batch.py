@@ -53,6 +53,9 @@ def any_legal(mask: BoolArray) -> BoolArray:
     return flags.view(np.bool_).reshape(mask.shape[:-1])
 
 
+FEW = 2_048
+"""Masks of so many entries together are few."""
+
 # What ``random_legal`` reads from a mask packed into 64-bit words, eight bytes at a time.
 WORD = 64
 ONE_IN_EACH_BYTE = np.uint64(0x0101010101010101)
@@ -99,13 +102,18 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
 
         np.flatnonzero(mask)[int(generator.random() * np.count_nonzero(mask))]
 
-    The body answers thousands of masks at once: a rank is drawn among the set bits of each, and the bit of that rank
-    (a *select* query on a bit vector) is found first by word, then by byte, then by table within the byte.
+    Few masks are answered by running counts. The body answers thousands at once: a rank is drawn among the set bits of
+    each, and the bit of that rank (a *select* query on a bit vector) is found first by word, then by byte, then by table
+    within the byte.
     """
     mask = np.asarray(mask)
     if mask.ndim == 0 or mask.shape[-1] == 0:
         raise ValueError(f"a mask has one entry for each action, unlike one of shape {mask.shape}")
     rows = mask.reshape(-1, mask.shape[-1])
+    if rows.size <= FEW:
+        running = rows.cumsum(-1, dtype=np.int64)
+        ranks = (generator.random(len(rows)) * running[:, -1]).astype(np.int64)
+        return (running > ranks[:, None]).argmax(-1).reshape(mask.shape[:-1])
     words = packed_words(rows)
     words_per_mask = words.shape[1]
     words = words.ravel()
