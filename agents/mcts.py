@@ -36,7 +36,7 @@ class MCTSAgent:
     """
 
     def __init__(
-        self, rules: Rules[Any], simulations: int = 200, evaluator: Evaluator | None = None, at_once: float = 0.125
+        self, rules: Rules[Any], simulations: int = 200, evaluator: Evaluator | None = None, at_once: float = 1 / 12
     ) -> None:
         self.rules = rules
         self.simulations = simulations

@@ -10,8 +10,8 @@ The frame is UCT. What is added to it, and where it comes from:
   Computers and Games 2008.
 - Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search",
   Computational Intelligence and Games 2008.
-- Several simulations at once in one tree, kept apart by virtual losses: G. Chaslot, M. Winands, J. van den Herik,
-  "Parallel Monte-Carlo tree search", Computers and Games 2008.
+- Several simulations at once in one tree, each counted as a visit from the moment it is under way: A. Liu et al., "Watch
+  the unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
 """
 
 from __future__ import annotations
@@ -169,11 +169,13 @@ class Trees:
         """Return ``[nodes, A]``: how many of a node's simulations make each move, of at most ``budget``.
 
         They choose one after another the move with the highest upper confidence bound; those that are under way count
-        as visits that lost. A move that leads to no node yet is made once: the node is not there to go on from.
+        as visits, and leave the mean value as it is. A move that leads to no node yet is made once: the node is not
+        there to go on from.
         """
-        visits, value_sum, prior = self.visits[node], self.value_sum[node], self.prior[node]
+        visits, prior = self.visits[node], self.prior[node]
+        mean = self.value_sum[node] / np.maximum(visits, 1)
         node_visits = visits.sum(-1) + (budget - 1).astype(np.float32)
-        bounds = self._bounds(visits, value_sum, prior, node_visits[:, None])
+        bounds = self._bounds(mean, visits, prior, node_visits[:, None])
         bounds[self.proof[node] < DRAWN] = -np.inf
         once = (self.child[node] == NOWHERE) & (self.proof[node] == OPEN)
         picks = np.zeros(visits.shape, np.int64)
@@ -186,15 +188,14 @@ class Trees:
             picks.ravel()[at] += possible
             if turn + 1 < most:
                 visits.ravel()[at] += 1
-                value_sum.ravel()[at] -= 1
-                lower = self._bounds(visits.ravel()[at], value_sum.ravel()[at], prior.ravel()[at], node_visits[rows])
+                under_way = (table.ravel()[at] for table in (mean, visits, prior))
+                lower = self._bounds(*under_way, node_visits[rows])
                 lower[once.ravel()[at] | ~possible] = -np.inf
                 bounds.ravel()[at] = lower
         return picks
 
-    def _bounds(self, visits: Floats, value_sum: Floats, prior: Floats, node_visits: Floats) -> Floats:
+    def _bounds(self, mean: Floats, visits: Floats, prior: Floats, node_visits: Floats) -> Floats:
         """Return the upper confidence bounds of moves by UCT or PUCT."""
-        mean = value_sum / np.maximum(visits, 1)
         if self.evaluator is None:
             bounds: Floats = mean + UCT_EXPLORATION * np.sqrt(np.log(1 + node_visits) / (1 + visits))
             bounds += PROGRESSIVE_BIAS * prior / (1 + visits)
