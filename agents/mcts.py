@@ -42,6 +42,8 @@ class MCTSAgent:
         self.simulations = simulations
         self.evaluator = evaluator
         self.at_once = at_once
+        self.simulations_run = 0
+        """In all searches so far: fewer than were asked for where a position is proven before."""
 
     def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
         chosen = np.zeros(len(legal), np.int64)
@@ -49,7 +51,7 @@ class MCTSAgent:
             rows = np.arange(first, min(first + self._trees_at_once, len(legal)))
             roots = take_rows(position, rows), legal.take(rows, axis=0)
             trees = Trees(self.rules, *roots, self.simulations, self.evaluator, generator, self.at_once)
-            trees.grow()
+            self.simulations_run += trees.grow()
             chosen[rows] = random_legal(trees.preferred(), generator)
         return chosen
 

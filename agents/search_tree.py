@@ -119,13 +119,13 @@ class Trees:
         everywhere = np.arange(self.roots)
         self._add_nodes(everywhere, roots, legal, position_keys(everywhere, roots))
 
-    def grow(self) -> None:
-        """Run the simulations, each in every tree whose root is not proven yet."""
+    def grow(self) -> int:
+        """Run the simulations, each in every tree whose root is not proven yet, and return how many that were."""
         done = np.zeros(self.roots, np.int64)
         while True:
             trees = np.flatnonzero((self.node_proof[: self.roots] == OPEN) & (done < self.simulations))
             if not len(trees):
-                return
+                return int(done.sum())
             budget = np.maximum((done[trees] * self.at_once).astype(np.int64), self.LEAST if self.at_once else 1)
             levels, ends = self._select(trees, np.minimum(budget, self.simulations - done[trees]))
             values = self._results(np.concatenate([level.move[end] for level, end in zip(levels, ends)]))
