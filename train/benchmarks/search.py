@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from agents.mcts import MCTSAgent
-from numduel_env import GAMES, GameSpec
+from numduel_env import GameSpec
 from numduel_env.batch import Position, take_rows
 from numduel_env.rules import Rules
 from train.benchmarks.environments import aec_loop, quick_choice, tictactoe
@@ -20,11 +21,11 @@ SIMULATIONS = 500
 """On one board."""
 
 
-def search_rows(seconds: float) -> list[Row]:
+def search_rows(specs: Collection[GameSpec], seconds: float) -> list[Row]:
     """Time the search on many boards and on one; simulations take the place of plies."""
     yardstick = aec_loop(tictactoe(), quick_choice)
     rows = []
-    for spec in tqdm(GAMES.values(), leave=False):
+    for spec in tqdm(specs, leave=False):
         many = f"search {spec.name}, {MANY} boards, {FEW_SIMULATIONS} simulations"
         rows.append(compare(many, search_loop(spec, MANY, FEW_SIMULATIONS), yardstick, 8, seconds))
         one = f"search {spec.name}, 1 board, {SIMULATIONS} simulations"
@@ -32,10 +33,10 @@ def search_rows(seconds: float) -> list[Row]:
     return rows
 
 
-def thinking_measures() -> list[Measure]:
+def thinking_measures(specs: Collection[GameSpec]) -> list[Measure]:
     """Time one move on one board: the median of several."""
     measures = []
-    for spec in tqdm(GAMES.values(), leave=False):
+    for spec in tqdm(specs, leave=False):
         rules = spec.make_rules()
         position, agent = open_position(rules), MCTSAgent(rules, SIMULATIONS)
         times = []
