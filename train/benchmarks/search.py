@@ -20,6 +20,9 @@ MANY, FEW_SIMULATIONS = 512, 200
 SIMULATIONS = 500
 """On one board."""
 
+PLIES = 4
+"""Positions after so many plies are tried."""
+
 
 def search_rows(specs: Collection[GameSpec], seconds: float) -> list[Row]:
     """Time the search on many boards and on one; simulations take the place of plies."""
@@ -64,14 +67,17 @@ def search_loop(spec: GameSpec, boards: int, simulations: int) -> Plies:
 
 
 def open_position(rules: Rules[Any]) -> Position:
-    """Return the first position, or one soon after it, that a search does not prove before it has run for long."""
-    position, generator = rules.initial((1,)), np.random.default_rng(0)
-    while True:
+    """Return the first position, or the one soon after it, in which a search runs the most simulations before a proof."""
+    position: Any = rules.initial((1,))
+    counts: dict[int, Position] = {}
+    for _ in range(PLIES):
+        if rules.over(position)[0]:
+            break
         agent = MCTSAgent(rules, SIMULATIONS)
-        agent.choose(position, rules.legal(position), generator)
-        if agent.simulations_run > SIMULATIONS // 4:
-            return position
+        agent.choose(position, rules.legal(position), np.random.default_rng(0))
+        counts[agent.simulations_run] = counts.get(agent.simulations_run, position)
         position = most_replies(rules, position)
+    return counts[max(counts)]
 
 
 def most_replies(rules: Rules[Any], position: Position) -> Position:
