@@ -28,8 +28,8 @@ class MCTSAgent:
     generator. A position whose value is proven is searched no further. A rollout that reaches ``rules.max_plies`` plies
     counts as a draw.
 
-    A tree runs a share ``at_once`` of the simulations that it has run before at the same time; 0 runs one after another,
-    the plain search. It plays as well in a fraction of the time.
+    A tree runs several simulations at once, a share ``at_once`` of those that it has run before; 0 runs one after
+    another, which plays no better and takes several times as long.
 
     All randomness comes from the generator. The positions of a batch draw from it in turn, so a position's choice is
     reproducible with the same batch around it, and may differ in another.

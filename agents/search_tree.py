@@ -10,8 +10,8 @@ The frame is UCT. What is added to it, and where it comes from:
   Computers and Games 2008.
 - Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search",
   Computational Intelligence and Games 2008.
-- Several simulations at once in one tree, each counted as a visit from the moment it is under way: A. Liu et al., "Watch
-  the unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
+- Several simulations at once, each counted as a visit from the moment it is under way: A. Liu et al., "Watch the
+  unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ PUCT_EXPLORATION = 1.5
 class Level(NamedTuple):
     """What the simulations under way do at one depth: those that make the same move after the same moves are a group.
 
-    ``parent`` is the group of the level above (at the root the row of the tree), ``count`` its simulations.
+    ``parent`` is the group of the level above (at the root the row of the tree), ``size`` its simulations.
     """
 
     parent: Indices
     move: Indices
-    count: Indices
+    size: Indices
 
 
 class Trees:
@@ -86,7 +86,7 @@ class Trees:
     makes it.
     """
 
-    LEAST = 4
+    LEAST = 6
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Trees:
         """Return ``[roots, A]``, the best moves: by proof, then by visit count, then by mean value."""
         proof, visits = self.proof[: self.roots], self.visits[: self.roots]
         best: BoolArray = proof != ILLEGAL
-        for merit in (PREFERENCE[proof], visits, self.value_sum[: self.roots] / np.maximum(visits, 1)):
+        for merit in (PREFERENCE[proof], visits, mean_values(self.value_sum[: self.roots], visits)):
             among_best = np.where(best, merit, -np.inf)
             best &= among_best == among_best.max(-1, keepdims=True)
         return best
@@ -160,7 +160,7 @@ class Trees:
             parent = np.flatnonzero(goes_on)
             if not len(parent):
                 break
-            node, budget = child[parent].astype(np.int64), level.count[parent]
+            node, budget = child[parent].astype(np.int64), level.size[parent]
         else:
             ends[-1] = np.arange(len(level.move))  # walking in circles ends, too
         return levels, ends
@@ -173,7 +173,7 @@ class Trees:
         there to go on from.
         """
         visits, prior = self.visits[node], self.prior[node]
-        mean = self.value_sum[node] / np.maximum(visits, 1)
+        mean = mean_values(self.value_sum[node], visits)
         node_visits = visits.sum(-1) + (budget - 1).astype(np.float32)
         bounds = self._bounds(mean, visits, prior, node_visits[:, None])
         bounds[self.proof[node] < DRAWN] = -np.inf
@@ -188,13 +188,15 @@ class Trees:
             picks.ravel()[at] += possible
             if turn + 1 < most:
                 visits.ravel()[at] += 1
-                under_way = (table.ravel()[at] for table in (mean, visits, prior))
-                lower = self._bounds(*under_way, node_visits[rows])
+                now = mean.ravel()[at], visits.ravel()[at], prior.ravel()[at]
+                lower = self._bounds(*now, node_visits[rows])
                 lower[once.ravel()[at] | ~possible] = -np.inf
                 bounds.ravel()[at] = lower
         return picks
 
-    def _bounds(self, mean: Floats, visits: Floats, prior: Floats, node_visits: Floats) -> Floats:
+    def _bounds(
+        self, mean: NDArray[Any], visits: NDArray[Any], prior: NDArray[Any], node_visits: NDArray[Any]
+    ) -> Floats:
         """Return the upper confidence bounds of moves by UCT or PUCT."""
         if self.evaluator is None:
             bounds: Floats = mean + UCT_EXPLORATION * np.sqrt(np.log(1 + node_visits) / (1 + visits))
@@ -294,24 +296,17 @@ class Trees:
 
         ``values`` are those of the groups that have left their trees. Returns how many simulations each tree has run.
         """
-        visits, value_sum = self.visits.ravel(), self.value_sum.ravel()
-        starts = np.cumsum([0, *map(len, ends)])
-        below: tuple[Indices, NDArray[Any], NDArray[Any]] | None = None
-        for level, end, start in list(zip(levels, ends, starts))[::-1]:
-            size = len(level.move)
-            count, total = np.zeros(size), np.zeros(size)
-            if below:
-                parent, count_below, total_below = below
-                count = np.bincount(parent, count_below, size)
-                total = -np.bincount(parent, total_below, size)
-            count[end] = level.count[end]
-            total[end] = values[start : start + len(end)] * level.count[end]
-            move = level.move
-            np.add.at(visits, move, count.astype(np.float32))
-            np.add.at(value_sum, move, total.astype(np.float32))
-            below = level.parent, count, total
-        assert below
-        return np.bincount(below[0], below[1], trees).astype(np.int64)
+        parent, count, total = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+        for level, end in zip(levels[::-1], ends[::-1]):
+            groups = len(level.move)
+            # What the groups below have brought their movers is the opposite to those who moved before.
+            count, total = sums(parent, count, groups), -sums(parent, total, groups)
+            values, here = values[: len(values) - len(end)], values[len(values) - len(end) :]
+            count[end], total[end] = level.size[end], here * level.size[end]
+            np.add.at(self.visits.ravel(), level.move, count.astype(np.float32))
+            np.add.at(self.value_sum.ravel(), level.move, total.astype(np.float32))
+            parent = level.parent
+        return sums(parent, count, trees).astype(np.int64)
 
     def _prove(self) -> None:
         """Let every proof count in all nodes above."""
@@ -329,6 +324,18 @@ class Trees:
             self.value_sum.ravel()[moves] = VALUE[found] * self.visits.ravel()[moves]
             node = np.unique(moves // self.actions)
             self.node_proof[node] = self.proof[node].max(-1)
+
+
+def mean_values(value_sum: NDArray[Any], visits: NDArray[Any]) -> Floats:
+    """Return the mean values of moves, 0 of those that were never made."""
+    mean: Floats = value_sum / np.maximum(visits, 1)
+    return mean
+
+
+def sums(groups: Indices, weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return the sum of the weights of each of ``count`` groups."""
+    # Of nothing at all bincount returns whole numbers.
+    return np.bincount(groups, weights, count).astype(np.float64)
 
 
 def rollout_values(rules: Rules[Any], position: Position, legal: BoolArray, generator: np.random.Generator) -> Floats:

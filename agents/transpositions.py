@@ -21,11 +21,11 @@ ODD_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def position_keys(trees: Indices, position: Position) -> Keys:
-    """Return 64 bits for each position and its tree; in a search two different positions have practically never one key.
+    """Return 64 bits for each position in its tree.
 
-    As in every program that hashes positions, equal keys are taken for equal positions: of the 100,000 positions of a
-    large search two have the same key once in four thousand million searches. The words of a position are mixed by
-    the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
+    As in most programs that hash positions, equal keys are taken for equal positions: among a million positions two
+    different ones have the same key once in some thirty million searches. The words of a position are mixed by the
+    finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
     """
     keys = _mixed(trees.astype(np.uint64) + GOLDEN)
     for field in position:

@@ -66,7 +66,7 @@ TOP_BYTE = np.uint64(WORD - 8)
 
 
 def packed_words(flags: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the rows ``[N, k]`` of flags (bool, or 0 and 1 of any type) as ``[N, words]``, flag 0 in the lowest bit."""
+    """Return rows ``[N, k]`` of flags (bool, or 0 and 1 of any type) as ``[N, words]``, flag 0 in the lowest bit."""
     words_per_row = -(-flags.shape[-1] // WORD)
     padded = np.zeros((len(flags), words_per_row * WORD), bool)
     padded[:, : flags.shape[-1]] = flags
@@ -102,9 +102,9 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
 
         np.flatnonzero(mask)[int(generator.random() * np.count_nonzero(mask))]
 
-    Few masks are answered by running counts. The body answers thousands at once: a rank is drawn among the set bits of
-    each, and the bit of that rank (a *select* query on a bit vector) is found first by word, then by byte, then by table
-    within the byte.
+    Few masks are answered by running counts. For thousands at once a rank is drawn among the set bits of each, and the
+    bit of that rank (a *select* query on a bit vector) is found first by word, then by byte, then by table within the
+    byte.
     """
     mask = np.asarray(mask)
     if mask.ndim == 0 or mask.shape[-1] == 0:
@@ -113,7 +113,8 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
     if rows.size <= FEW:
         running = rows.cumsum(-1, dtype=np.int64)
         ranks = (generator.random(len(rows)) * running[:, -1]).astype(np.int64)
-        return (running > ranks[:, None]).argmax(-1).reshape(mask.shape[:-1])
+        few: NDArray[np.int64] = (running > ranks[:, None]).argmax(-1)
+        return few.reshape(mask.shape[:-1])
     words = packed_words(rows)
     words_per_mask = words.shape[1]
     words = words.ravel()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
+import os
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -14,6 +15,7 @@ from numduel_env import GAMES, random_legal
 from numduel_env.transitions import BYTES
 
 STEPS = 1_000_000
+STATUS = Path("/proc/self/statm")
 
 
 def aec(spec):
@@ -22,7 +24,7 @@ def aec(spec):
     def play(steps):
         while steps > 0:
             environment.reset()
-            for agent in environment.agent_iter():
+            for _agent in environment.agent_iter():
                 observation, _, terminated, truncated, _ = environment.last()
                 over = terminated or truncated
                 environment.step(None if over else int(random_legal(observation["action_mask"], generator)))
@@ -63,21 +65,21 @@ def with_openings(spec):
     return vector(spec, opponent="self", autoreset_mode="SameStep", random_openings=0.5)
 
 
+def resident():
+    """Return the bytes of memory that this process has now."""
+    gc.collect()
+    return int(STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(not STATUS.exists(), reason="the memory of a process is read as Linux shows it")
 @pytest.mark.parametrize("face", [aec, single, vector, with_openings])
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", ["prime-rumble", "prime-duel-sum"])
 def test_memory_stays_flat(game, face):
-    play = face(GAMES[game])
-    tracemalloc.start()
-    try:
-        play(STEPS // 2)
-        gc.collect()
-        half_way, _ = tracemalloc.get_traced_memory()
-        play(STEPS // 2)
-        gc.collect()
-        in_the_end, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    play, at_first = face(GAMES[game]), resident()
+    play(STEPS // 2)
+    half_way = resident()
+    play(STEPS // 2)
     # Single games remember positions, up to a bound that large games reach early on.
-    assert in_the_end - half_way < 2_000_000
-    assert most < 2 * BYTES
+    assert half_way - at_first < 3 * BYTES
+    assert resident() - half_way < 4_000_000
