@@ -28,20 +28,22 @@ class MCTSAgent:
     generator. A position whose value is proven is searched no further. A rollout that reaches ``rules.max_plies`` plies
     counts as a draw.
 
-    A tree runs a share ``at_once`` of the simulations that it has run before at the same time; 0 runs one after another,
-    the plain search. It plays as well in a fraction of the time.
+    A tree runs several simulations at once, a share ``at_once`` of those that it has run before; 0 runs one after
+    another, which plays no better and takes several times as long.
 
     All randomness comes from the generator. The positions of a batch draw from it in turn, so a position's choice is
     reproducible with the same batch around it, and may differ in another.
     """
 
     def __init__(
-        self, rules: Rules[Any], simulations: int = 200, evaluator: Evaluator | None = None, at_once: float = 0.25
+        self, rules: Rules[Any], simulations: int = 200, evaluator: Evaluator | None = None, at_once: float = 1 / 12
     ) -> None:
         self.rules = rules
         self.simulations = simulations
         self.evaluator = evaluator
         self.at_once = at_once
+        self.simulations_run = 0
+        """In all searches so far: fewer than were asked for where a position is proven before."""
 
     def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
         chosen = np.zeros(len(legal), np.int64)
@@ -49,7 +51,7 @@ class MCTSAgent:
             rows = np.arange(first, min(first + self._trees_at_once, len(legal)))
             roots = take_rows(position, rows), legal.take(rows, axis=0)
             trees = Trees(self.rules, *roots, self.simulations, self.evaluator, generator, self.at_once)
-            trees.grow()
+            self.simulations_run += trees.grow()
             chosen[rows] = random_legal(trees.preferred(), generator)
         return chosen
 

@@ -10,8 +10,8 @@ The frame is UCT. What is added to it, and where it comes from:
   Computers and Games 2008.
 - Transpositions: B. Childs, J. Brodeur, L. Kocsis, "Transpositions and move groups in Monte Carlo tree search",
   Computational Intelligence and Games 2008.
-- Several simulations at once in one tree, each counted as a visit from the moment it is under way: A. Liu et al., "Watch
-  the unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
+- Several simulations at once, each counted as a visit from the moment it is under way: A. Liu et al., "Watch the
+  unobserved: a simple approach to parallelizing Monte Carlo tree search", ICLR 2020.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.transpositions import NOWHERE, Indices, Keys, Transpositions, position_keys
-from numduel_env.batch import BoolArray, Position, any_legal, put_rows, random_legal, take_rows
+from numduel_env.batch import BoolArray, Position, any_legal, count_legal, put_rows, random_legal, take_rows
 from numduel_env.rules import Rules
 
 Evaluator = Callable[[Any, BoolArray], tuple[NDArray[Any], NDArray[Any]]]
@@ -65,12 +65,12 @@ PUCT_EXPLORATION = 1.5
 class Level(NamedTuple):
     """What the simulations under way do at one depth: those that make the same move after the same moves are a group.
 
-    ``parent`` is the group of the level above (at the root the row of the tree), ``count`` its simulations.
+    ``parent`` is the group of the level above (at the root the row of the tree), ``size`` its simulations.
     """
 
     parent: Indices
     move: Indices
-    count: Indices
+    size: Indices
 
 
 class Trees:
@@ -86,7 +86,7 @@ class Trees:
     makes it.
     """
 
-    LEAST = 4
+    LEAST = 6
 
     def __init__(
         self,
@@ -114,26 +114,29 @@ class Trees:
         self.value_sum = np.zeros((most, self.actions), np.float32)
         self.prior = np.zeros((most, self.actions), np.float32)
         self.child = np.full((most, self.actions), NOWHERE, np.int32)
+        self.open_links = np.zeros(0, np.int64)
+        """The moves that lead to a node whose value is not proven, as far as is known."""
         everywhere = np.arange(self.roots)
         self._add_nodes(everywhere, roots, legal, position_keys(everywhere, roots))
 
-    def grow(self) -> None:
-        """Run the simulations, each in every tree whose root is not proven yet."""
+    def grow(self) -> int:
+        """Run the simulations, each in every tree whose root is not proven yet, and return how many that were."""
         done = np.zeros(self.roots, np.int64)
         while True:
             trees = np.flatnonzero((self.node_proof[: self.roots] == OPEN) & (done < self.simulations))
             if not len(trees):
-                return
+                return int(done.sum())
             budget = np.maximum((done[trees] * self.at_once).astype(np.int64), self.LEAST if self.at_once else 1)
             levels, ends = self._select(trees, np.minimum(budget, self.simulations - done[trees]))
             values = self._results(np.concatenate([level.move[end] for level, end in zip(levels, ends)]))
             done[trees] += self._back_up(len(trees), levels, ends, values)
+            self._prove()
 
     def preferred(self) -> BoolArray:
         """Return ``[roots, A]``, the best moves: by proof, then by visit count, then by mean value."""
         proof, visits = self.proof[: self.roots], self.visits[: self.roots]
         best: BoolArray = proof != ILLEGAL
-        for merit in (PREFERENCE[proof], visits, self.value_sum[: self.roots] / np.maximum(visits, 1)):
+        for merit in (PREFERENCE[proof], visits, mean_values(self.value_sum[: self.roots], visits)):
             among_best = np.where(best, merit, -np.inf)
             best &= among_best == among_best.max(-1, keepdims=True)
         return best
@@ -157,7 +160,7 @@ class Trees:
             parent = np.flatnonzero(goes_on)
             if not len(parent):
                 break
-            node, budget = child[parent].astype(np.int64), level.count[parent]
+            node, budget = child[parent].astype(np.int64), level.size[parent]
         else:
             ends[-1] = np.arange(len(level.move))  # walking in circles ends, too
         return levels, ends
@@ -165,40 +168,42 @@ class Trees:
     def _picks(self, node: Indices, budget: Indices) -> Indices:
         """Return ``[nodes, A]``: how many of a node's simulations make each move, of at most ``budget``.
 
-        One after another they make the move with the highest upper confidence bound, by UCT or PUCT, in which those
-        before count as visits. A move that leads to no node yet is made once: the node is not there to go on from.
+        They choose one after another the move with the highest upper confidence bound; those that are under way count
+        as visits, and leave the mean value as it is. A move that leads to no node yet is made once: the node is not
+        there to go on from.
         """
-        visits, value_sum = self.visits[node], self.value_sum[node]
-        node_visits = visits.sum(-1) + (budget - 1)
-        mean = value_sum / np.maximum(visits, 1)
-        prior = self.prior[node]
-        if self.evaluator is None:
-            bonus, explored = PROGRESSIVE_BIAS * prior, (UCT_EXPLORATION**2) * np.log(1 + node_visits)
-        else:
-            bonus, explored = PUCT_EXPLORATION * prior * np.sqrt(1 + node_visits)[:, None], np.zeros_like(node_visits)
-        bonus, explored = bonus.astype(np.float32), explored.astype(np.float32)
-        plus_one = 1 + visits
-        scores = mean + np.sqrt(explored[:, None] / plus_one) + bonus / plus_one
-        scores[self.proof[node] < DRAWN] = -np.inf
-        picks = np.zeros(scores.shape, np.int64)
-        once = self.child[node] == NOWHERE
-        once &= self.proof[node] == OPEN
-        rows = np.argsort(-budget, kind="stable") if len(node) > 1 else np.arange(1)
-        most = budget.max()
+        visits, prior = self.visits[node], self.prior[node]
+        mean = mean_values(self.value_sum[node], visits)
+        node_visits = visits.sum(-1) + (budget - 1).astype(np.float32)
+        bounds = self._bounds(mean, visits, prior, node_visits[:, None])
+        bounds[self.proof[node] < DRAWN] = -np.inf
+        once = (self.child[node] == NOWHERE) & (self.proof[node] == OPEN)
+        picks = np.zeros(visits.shape, np.int64)
+        largest_first, most = np.argsort(-budget, kind="stable"), int(budget.max())
         for turn in range(most):
-            if turn:
-                rows = rows[: np.count_nonzero(budget > turn)]
-            best = scores[rows].argmax(-1) if len(rows) < len(scores) else scores.argmax(-1)[rows]
+            rows = largest_first[: np.count_nonzero(budget > turn)]
+            best = bounds.argmax(-1)[rows] if turn == 0 else bounds[rows].argmax(-1)
             at = rows * self.actions + best
-            score = scores.ravel()[at]
-            picks.ravel()[at] += score > -np.inf
-            if turn + 1 == most:
-                break
-            made = plus_one.ravel()[at] = plus_one.ravel()[at] + 1
-            again = mean.ravel()[at] + np.sqrt(explored[rows] / made) + bonus.ravel()[at] / made
-            again[once.ravel()[at]] = -np.inf
-            scores.ravel()[at] = np.where(score > -np.inf, again, score)
+            possible = bounds.ravel()[at] > -np.inf
+            picks.ravel()[at] += possible
+            if turn + 1 < most:
+                visits.ravel()[at] += 1
+                now = mean.ravel()[at], visits.ravel()[at], prior.ravel()[at]
+                lower = self._bounds(*now, node_visits[rows])
+                lower[once.ravel()[at] | ~possible] = -np.inf
+                bounds.ravel()[at] = lower
         return picks
+
+    def _bounds(
+        self, mean: NDArray[Any], visits: NDArray[Any], prior: NDArray[Any], node_visits: NDArray[Any]
+    ) -> Floats:
+        """Return the upper confidence bounds of moves by UCT or PUCT."""
+        if self.evaluator is None:
+            bounds: Floats = mean + UCT_EXPLORATION * np.sqrt(np.log(1 + node_visits) / (1 + visits))
+            bounds += PROGRESSIVE_BIAS * prior / (1 + visits)
+        else:
+            bounds = mean + PUCT_EXPLORATION * prior * np.sqrt(1 + node_visits) / (1 + visits)
+        return bounds
 
     def _results(self, last: Indices) -> Floats:
         """Return the values of the simulations' last moves, to the players who make them; new nodes are added."""
@@ -228,6 +233,7 @@ class Trees:
             added = take_rows(position, new)
             self._add_nodes(self.tree[parent[new]], added, self.rules.legal(added), new_keys)
         self.child.ravel()[move] = node
+        self.open_links = np.concatenate([self.open_links, move])
         # All that is known of a node met before stands for one more evaluation of it.
         mean = (self.node_value[node] + self.value_sum[node].sum(-1)) / (1 + self.visits[node].sum(-1))
         values: Floats = np.where(self.node_proof[node] == OPEN, mean, VALUE[self.node_proof[node]])
@@ -246,10 +252,12 @@ class Trees:
         self.transpositions.add(keys, np.arange(new.start, new.stop))
         rows, actions = np.nonzero(legal)
         after = self.rules.play(take_rows(position, rows), actions)
-        replies = np.einsum("ma->m", self.rules.legal(after).astype(np.float32))
+        replies = count_legal(self.rules.legal(after))
         child = self.transpositions.nodes_at(position_keys(trees[rows], after))
         self.child[new][rows, actions] = child
-        self.proof[new][rows, actions] = self._proofs(child, after, replies)
+        self.proof[new][rows, actions] = proof = self._proofs(child, after, replies)
+        linked = np.flatnonzero((child != NOWHERE) & (proof == OPEN))
+        self.open_links = np.concatenate([self.open_links, (new.start + rows[linked]) * self.actions + actions[linked]])
         self.node_proof[new] = proof = self.proof[new].max(-1)
         self.node_value[new] = VALUE[proof]
         undecided = np.flatnonzero(proof == OPEN)
@@ -284,37 +292,50 @@ class Trees:
         return normalised
 
     def _back_up(self, trees: int, levels: list[Level], ends: list[Indices], values: Floats) -> Indices:
-        """Add the simulations' values to the moves on their paths, and to the proofs what they prove.
+        """Add the simulations' values to the moves on their paths.
 
         ``values`` are those of the groups that have left their trees. Returns how many simulations each tree has run.
         """
-        proof, visits, value_sum = self.proof.ravel(), self.visits.ravel(), self.value_sum.ravel()
-        starts = np.cumsum([0, *map(len, ends)])
-        below: tuple[Indices, NDArray[Any], NDArray[Any]] | None = None
-        for level, end, start in list(zip(levels, ends, starts))[::-1]:
-            size = len(level.move)
-            count, total = np.zeros(size), np.zeros(size)
-            if below:
-                parent, count_below, total_below = below
-                count = np.bincount(parent, count_below, size)
-                total = -np.bincount(parent, total_below, size)
-            count[end] = level.count[end]
-            total[end] = values[start : start + len(end)] * level.count[end]
-            move = level.move
-            np.add.at(visits, move, count.astype(np.float32))
-            np.add.at(value_sum, move, total.astype(np.float32))
-            found = TO_THE_OTHER[self.node_proof[self.child.ravel()[move]]]
-            settled = np.flatnonzero((found != OPEN) & (proof[move] == OPEN))
-            if len(settled):
-                move, found = move[settled], found[settled]
-                proof[move] = found
-                # From now on the mean value of the move is exact.
-                value_sum[move] = VALUE[found] * visits[move]
-                node = move // self.actions
-                self.node_proof[node] = self.proof[node].max(-1)
-            below = level.parent, count, total
-        assert below
-        return np.bincount(below[0], below[1], trees).astype(np.int64)
+        parent, count, total = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+        for level, end in zip(levels[::-1], ends[::-1]):
+            groups = len(level.move)
+            # What the groups below have brought their movers is the opposite to those who moved before.
+            count, total = sums(parent, count, groups), -sums(parent, total, groups)
+            values, here = values[: len(values) - len(end)], values[len(values) - len(end) :]
+            count[end], total[end] = level.size[end], here * level.size[end]
+            np.add.at(self.visits.ravel(), level.move, count.astype(np.float32))
+            np.add.at(self.value_sum.ravel(), level.move, total.astype(np.float32))
+            parent = level.parent
+        return sums(parent, count, trees).astype(np.int64)
+
+    def _prove(self) -> None:
+        """Let every proof count in all nodes above."""
+        proof, child = self.proof.ravel(), self.child.ravel()
+        while True:
+            moves = self.open_links
+            found = TO_THE_OTHER[self.node_proof[child[moves]]]
+            settled = found != OPEN
+            if not settled.any():
+                return
+            self.open_links = moves[~settled]
+            moves, found = moves[settled], found[settled]
+            proof[moves] = found
+            # From now on the mean value of the move is exact.
+            self.value_sum.ravel()[moves] = VALUE[found] * self.visits.ravel()[moves]
+            node = np.unique(moves // self.actions)
+            self.node_proof[node] = self.proof[node].max(-1)
+
+
+def mean_values(value_sum: NDArray[Any], visits: NDArray[Any]) -> Floats:
+    """Return the mean values of moves, 0 of those that were never made."""
+    mean: Floats = value_sum / np.maximum(visits, 1)
+    return mean
+
+
+def sums(groups: Indices, weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return the sum of the weights of each of ``count`` groups."""
+    # Of nothing at all bincount returns whole numbers.
+    return np.bincount(groups, weights, count).astype(np.float64)
 
 
 def rollout_values(rules: Rules[Any], position: Position, legal: BoolArray, generator: np.random.Generator) -> Floats:

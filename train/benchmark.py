@@ -2,6 +2,7 @@
 
     python train/benchmark.py               a table for each section; takes some minutes
     python train/benchmark.py --json F      the same as JSON in a file (- for standard output)
+    python train/benchmark.py --markdown F  the same as a page, docs/benchmarks.md
     python train/benchmark.py --only solvers
     python train/benchmark.py --game module:attribute   one game alone, of one's own or of the table
     python train/benchmark.py --peers       with Pgx and OpenSpiel, where they are installed
@@ -35,9 +36,10 @@ from numduel_env.storage import refuse_unwritable, to_json, write_atomically
 from train.benchmarks.environments import environment_rows, import_measure, peer_rows
 from train.benchmarks.matches import match_measures
 from train.benchmarks.measures import Figures, Measure, Row
+from train.benchmarks.search import search_rows, thinking_measures
 from train.benchmarks.solvers import minimax_measures, solver_measures
 
-SECTIONS = ("environments", "solvers", "matches")
+SECTIONS = ("environments", "search", "solvers", "matches")
 MOST_SECONDS = 3600
 MORE_SECTIONS = ("rllib",)  # only when asked for: they need a virtual environment of their own
 
@@ -46,6 +48,7 @@ def main() -> int:
     """Measure and report."""
     parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="F", help="write the results as JSON into this file (-: standard output)")
+    parser.add_argument("--markdown", metavar="F", help="write the results as a page of Markdown into this file")
     parser.add_argument("--only", choices=(*SECTIONS, *MORE_SECTIONS), help="one section alone")
     parser.add_argument("--game", metavar="GAME", help=f"one game alone: {game_names()}")
     parser.add_argument("--peers", action="store_true", help="time Pgx and OpenSpiel too")
@@ -57,11 +60,13 @@ def main() -> int:
     if not 0 < args.seconds <= MOST_SECONDS:
         parser.error(f"--seconds must be positive and at most {MOST_SECONDS:,}, not {args.seconds}")
     specs = chosen_specs(parser, args)
-    try:
-        if args.json not in (None, "-"):
-            refuse_unwritable(args.json)
-    except ValueError as wrong:
-        parser.error(f"--json {wrong}")
+    files = {"--json": None if args.json == "-" else args.json, "--markdown": args.markdown}
+    for option, file in files.items():
+        try:
+            if file:
+                refuse_unwritable(file)
+        except ValueError as wrong:
+            parser.error(f"{option} {wrong}")
     if args.training is not None:
         return report_training(parser, args)
     if hasattr(os, "sched_setaffinity"):
@@ -70,6 +75,8 @@ def main() -> int:
         figures = measure([args.only] if args.only else SECTIONS, specs, args.peers, args.seconds)
     except ImportError as missing:
         parser.error(f"--only rllib needs {missing.name}, which is not installed: make .venv-rllib/installed")
+    if args.markdown:
+        write_atomically(args.markdown, figures.page().encode())
     if args.json == "-":
         print(to_json(figures).decode())
         return 0
@@ -97,6 +104,9 @@ def measure(sections: Sequence[str], specs: list[GameSpec] | None, peers: bool, 
         rows += environment_rows(GAMES.values() if specs is None else specs, seconds)
         rows += peer_rows(seconds) if peers else []
         measures.append(import_measure())
+    if "search" in sections:
+        rows += search_rows(GAMES.values() if specs is None else specs, seconds)
+        measures += thinking_measures(GAMES.values() if specs is None else specs)
     if "solvers" in sections:
         measures += solver_measures(specs) + (minimax_measures() if peers else [])
     if "matches" in sections:
@@ -118,7 +128,7 @@ def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -
         game = find_game(args.training).name if args.training else None
     except ValueError as wrong:
         parser.error(str(wrong))
-    for other in ("json", "only", "peers", "game"):
+    for other in ("json", "markdown", "only", "peers", "game"):
         if getattr(args, other):
             parser.error(f"--training goes with no --{other}")
     for line in itertools.chain(throughput_rows(), [""], training_rows(game)):

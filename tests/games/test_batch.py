@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from numduel_env import GAMES, random_legal
+from numduel_env.batch import count_legal
 from tests.support.variants import each_variant
 
 
@@ -24,6 +25,15 @@ def test_it_is_what_the_specification_says(size, share):
     mask = np.random.default_rng(size).random((300, size)) < share
     one, other = (np.random.default_rng(1) for _ in range(2))
     assert random_legal(mask, one).tolist() == specified(mask, other)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 41, 300])
+@pytest.mark.parametrize("size", [1, 8, 49, 64, 65, 200])
+def test_few_masks_are_answered_as_many_are(size, rows):
+    mask = np.random.default_rng(size).random((rows, size)) < 0.3
+    one, other = (np.random.default_rng(1) for _ in range(2))
+    assert random_legal(mask, one).tolist() == specified(mask, other)
+    assert count_legal(mask).tolist() == mask.sum(-1).tolist()
 
 
 @each_variant

@@ -7,7 +7,8 @@ import pytest
 
 from agents.checkpoint import BadCheckpoint
 from numduel_env import GAMES
-from numduel_env.duels import Duels
+from numduel_env.duel import Duel
+from numduel_env.duels import Duels, Openings
 from numduel_env.envs.vector import NumduelVectorEnv
 from numduel_env.observation import AfterstateObserver
 from tests.support.variants import each_variant
@@ -56,3 +57,31 @@ def test_random_openings_leave_games_unfinished(game, params):
         np.testing.assert_array_equal(environment.reset(seed=0)[1]["action_mask"], infos["action_mask"])
     with pytest.raises(ValueError, match="random_openings must be a share"):
         NumduelVectorEnv(game, 2, random_openings=1.5, **params)
+
+
+@each_variant
+def test_games_from_the_stock_are_those_that_were_begun(game, params):
+    """Each is handed out once, at the position that its actions lead to; what was there before is gone."""
+    rules = GAMES[game].make_rules(**params)
+    duels, stock, generator = Duels(rules, 50), Openings(rules, 0.8), np.random.default_rng(0)
+    for count in (7, 50, 1, 30, 50, 50, 50, 50):
+        rows = generator.permutation(50)[:count]
+        plies_before = duels.total_plies
+        actions = stock.begin(duels, rows, generator)
+        assert duels.total_plies - plies_before == (actions >= 0).sum()
+        for row, played in zip(rows, actions):
+            duel = Duel(rules, played[played >= 0].tolist())
+            assert not duels.finished[row]
+            assert duels.plies[row] == len(duel.actions)
+            np.testing.assert_array_equal(duels.legal[row], duel.legal)
+            for field, expected in zip(duels.position, duel.position):
+                np.testing.assert_array_equal(field[row], expected)
+
+
+def test_another_seed_draws_other_openings_and_the_same_seed_the_same():
+    environment = NumduelVectorEnv("prime-rumble", 20, opponent="self", random_openings=1.0)
+    masks = [environment.reset(seed=seed)[1]["action_mask"] for seed in (1, 2, 1)]
+    assert (masks[0] == masks[2]).all()
+    assert (masks[0] != masks[1]).any()
+    # Without a seed the stock goes on.
+    assert (environment.reset()[1]["action_mask"] != masks[2]).any()

@@ -27,9 +27,11 @@ def environment_rows(specs: Collection[GameSpec], seconds: float) -> list[Row]:
     """Time the environments of some games; only games of the table have bars."""
     quick, sampled = (aec_loop(tictactoe(), choose) for choose in (quick_choice, space_choice))
     contests: list[tuple[str, Callable[[GameSpec], Plies], Plies, float | None]] = [
-        ("AEC {}", lambda spec: aec_loop(numduel_env.env(spec), quick_choice), quick, 5),
-        ("AEC {}, action_space.sample", lambda spec: aec_loop(numduel_env.env(spec), space_choice), sampled, None),
-        ("vector {}", vector_loop, quick, 500),
+        ("AEC {}", lambda spec: aec_loop(numduel_env.env(spec), quick_choice), quick, 8),
+        ("AEC {}, action_space.sample", lambda spec: aec_loop(numduel_env.env(spec), space_choice), sampled, 6),
+        ("gymnasium.make {}", lambda spec: single_loop(spec, quick_action), sampled, 8),
+        ("gymnasium.make {}, action_space.sample", lambda spec: single_loop(spec, space_action), sampled, 6),
+        ("vector {}", vector_loop, quick, 700),
         ("vector {}, self-play", lambda spec: vector_loop(spec, opponent="self"), quick, None),
     ]
     return [
@@ -97,6 +99,38 @@ def aec_loop(environment: Any, choose: Callable[..., Any]) -> Plies:
                 else:
                     environment.step(choose(environment, agent, observation["action_mask"], generator))
                     plies += 1
+        return plies
+
+    return play
+
+
+def quick_action(environment: Any, mask: Any, generator: np.random.Generator) -> int:
+    """Choose as cheaply as NumPy can."""
+    return quick_choice(environment, "", mask, generator)
+
+
+def space_action(environment: Any, mask: Any, generator: np.random.Generator) -> Any:
+    """Choose as the Gymnasium documentation does."""
+    return environment.action_space.sample(mask)
+
+
+def single_loop(spec: GameSpec, choose: Callable[..., Any]) -> Plies:
+    """Return the loop over the single environment against the random opponent, counting the plies of both seats."""
+    generator = np.random.default_rng(0)
+    environment = gymnasium.make(spec.gymnasium_id)
+    duels: Any = environment.unwrapped
+
+    def play(seconds: float) -> int:
+        plies, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            _, info = environment.reset()
+            done = False
+            while not done:
+                _, _, terminated, truncated, info = environment.step(
+                    choose(environment, info["action_mask"], generator)
+                )
+                done = terminated or truncated
+            plies += len(duels._duel.actions)
         return plies
 
     return play

@@ -234,12 +234,14 @@ def plies_per_second(model: Any, seconds: float) -> float:
 
 
 def throughput_rows(seconds: float = 20) -> Iterator[str]:
-    """Yield a table of how fast Divider Duel is learned on one core, beside MaskablePPO on connect_four_v3."""
+    """Yield a table of how fast games are learned on one core, beside MaskablePPO on connect_four_v3."""
     torch.set_num_threads(1)
-    ours = make_learner(find_game("divider-duel"), {}, "self", PRESET.settled("self"), seed=0, device="cpu")
     theirs = MaskablePPO("MlpPolicy", ConnectFour(), device="cpu")
-    rates = [plies_per_second(model, seconds) for model in (ours, theirs)]
     yield "| learning | plies/s | times connect_four_v3 | bar |"
     yield "|---|---:|---:|---|"
-    yield f"| train/ppo.py's learner on divider-duel | {rates[0]:,.0f} | {rates[0] / rates[1]:.1f}x | 12,000 and 20x |"
-    yield f"| MaskablePPO on connect_four_v3, one environment | {rates[1]:,.0f} | 1.0x | |"
+    for game in ("divider-duel", "prime-rumble"):
+        ours = make_learner(find_game(game), {}, "self", PRESET.settled("self"), seed=0, device="cpu")
+        mine, yardstick = (plies_per_second(model, seconds) for model in (ours, theirs))
+        bar = "12,000 and 20x" if game == "divider-duel" else ""
+        yield f"| train/ppo.py's learner on {game} | {mine:,.0f} | {mine / yardstick:.1f}x | {bar} |"
+    yield f"| MaskablePPO on connect_four_v3, one environment | {yardstick:,.0f} | 1.0x | |"
