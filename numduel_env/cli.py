@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from numduel_env.checks import check_rules
 from numduel_env.games import GAMES, GameSpec, Params, find_game
-from numduel_env.outside import is_reference
+from numduel_env.outside import is_reference, one_line
 from numduel_env.progress import Progress
 from numduel_env.rules import Rules
 from numduel_env.stopping import stopped_as_by_ctrl_c
@@ -208,6 +208,9 @@ def run_program(program: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
+    except MemoryError as wrong:
+        print(f"there is too little memory for this: {one_line(str(wrong)) or 'it cannot be done'}", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

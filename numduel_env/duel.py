@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 import numpy as np
 
 from numduel_env.batch import BoolArray, PositionT
-from numduel_env.rules import Rules
+from numduel_env.rules import Rules, whole_number
 from numduel_env.transitions import State
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class Duel(Generic[PositionT]):
         """Play one ply for the player to move; an illegal action loses at once and leaves the position as it was."""
         if self.finished:
             raise ValueError("the game is over")
+        if type(action) is not int:
+            action = whole_number("an action", action, 0)
         state = self.state
         after = state.after.get(action) if state.after is not None else None
         if after is None:

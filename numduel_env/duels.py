@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from numduel_env.batch import BoolArray, PositionT, put_rows, random_legal, take_rows
 from numduel_env.duel import Duel
-from numduel_env.rules import Rules
+from numduel_env.rules import Rules, whole_number
 
 
 class Duels(Generic[PositionT]):
@@ -22,7 +22,7 @@ class Duels(Generic[PositionT]):
 
     def __init__(self, rules: Rules[PositionT], count: int) -> None:
         self.rules = rules
-        self.count = count
+        self.count = count = whole_number("count", count, 0)
         self.position: PositionT = rules.initial((count,))
         self.legal: BoolArray = rules.legal(self.position)
         self.plies = np.zeros(count, np.int64)
@@ -48,6 +48,10 @@ class Duels(Generic[PositionT]):
         An illegal action loses at once and leaves the position as it was. Where a game is not playing, ``actions``
         holds any action, which changes nothing.
         """
+        actions = np.asarray(actions)
+        if actions.dtype.kind not in "iu" or actions.shape != (self.count,):
+            kind = f"{actions.dtype} of shape {actions.shape}"
+            raise ValueError(f"actions must be whole numbers of shape ({self.count},), not {kind}")
         if actions.min(initial=0) < 0 or actions.max(initial=0) >= len(self.rules.numbers):
             raise ValueError(f"actions must be from 0 to {len(self.rules.numbers) - 1}")
         rules, before, mover = self.rules, self.position, self.seat

@@ -121,8 +121,8 @@ def _check_numbers(duels: int, openings: int, seed: int, budget: int, move_secon
     whole_number("budget", budget, 1)
     if duels % 2:
         raise ValueError(f"duels must be an even number, since openings are played twice, not {duels}")
-    if move_seconds is not None and not 0 < move_seconds < float("inf"):
-        raise ValueError(f"move_seconds must be a positive number of seconds, not {move_seconds}")
+    if move_seconds is not None and not (isinstance(move_seconds, int | float) and 0 < move_seconds < float("inf")):
+        raise ValueError(f"move_seconds must be a positive number of seconds, not {move_seconds!r}")
 
 
 def _standings(robin: RoundRobin) -> tuple[tuple[AgentResult, ...], tuple[tuple[float | None, ...], ...]]:
@@ -147,7 +147,7 @@ def _entrants(
     agents: Mapping[str, AgentLike] | Iterable[str], rules: Rules[Any], move_seconds: float | None
 ) -> list[Entrant]:
     """Return the agents under their names, in their order; one that is named twice is made once."""
-    if isinstance(agents, str):
+    if isinstance(agents, str) or not isinstance(agents, Iterable):
         raise ValueError(f"agents must be several names, or a dict of agents by name, not {agents!r}")
     named = list(agents.items()) if isinstance(agents, Mapping) else [(name, name) for name in agents]
     if len(named) < 2:

@@ -107,8 +107,8 @@ def add_game(spec: GameSpec) -> GameSpec:
         raise ValueError(f"a game's name is lower-case words joined by dashes, not {spec.name!r}")
     if spec.name in GAMES:
         raise ValueError(f"there is a game named {spec.name!r} already")
-    if not isinstance(spec.title, str) or not spec.title.strip():
-        raise ValueError(f"a game's title must be a text, not {spec.title!r}")
+    if not isinstance(spec.title, str) or not spec.title.strip() or not spec.title.isprintable():
+        raise ValueError(f"a game's title must be a text in one line, not {spec.title!r}")
     if not callable(spec.rules):
         raise ValueError(f"rules must be a class of rules or a function that makes them, not {spec.rules!r}")
     if not isinstance(spec.params, dict) or not all(isinstance(name, str) for name in spec.params):

@@ -7,6 +7,8 @@ import pytest
 
 from numduel_env import GAMES, random_legal
 from numduel_env.batch import count_legal
+from numduel_env.duel import Duel
+from numduel_env.duels import Duels
 from tests.support.variants import each_variant
 
 
@@ -54,3 +56,29 @@ def test_any_leading_shape_and_type():
     for same in (mask, mask.astype(np.int8), np.asfortranarray(mask)):
         np.testing.assert_array_equal(random_legal(same, np.random.default_rng(0)), expected)
     assert random_legal(mask[0, 0], np.random.default_rng(0)) == expected[0, 0]
+
+
+@pytest.mark.parametrize("action", [-1, 8, 10**30, 1.5, 1.0, True, "x", None, np.float64(1), np.array([1, 2])])
+def test_a_duel_plays_nothing_but_actions(action):
+    duel = Duel(GAMES["divider-duel"].make_rules(), [0])
+    with pytest.raises(ValueError, match="an action"):
+        duel.play(action)
+    assert duel.actions == [0] and not duel.finished
+    duel.play(np.int64(1))
+    assert duel.actions == [0, 1]
+
+
+@pytest.mark.parametrize("actions", [[-1, 0], [0, 8], [0.5, 0], [0], 0, None, "x", [True, False], [[0, 1]], [2**63, 0]])
+def test_duels_play_nothing_but_actions(actions):
+    duels = Duels(GAMES["divider-duel"].make_rules(), 2)
+    with pytest.raises(ValueError, match="actions must be"):
+        duels.play(actions)
+    assert not duels.plies.any()
+    duels.play([0, 1])
+    assert duels.plies.tolist() == [1, 1]
+
+
+def test_numbers_of_games_are_whole():
+    for count in (-1, 1.5, "x", None):
+        with pytest.raises(ValueError, match="count must be"):
+            Duels(GAMES["divider-duel"].make_rules(), count)
