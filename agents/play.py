@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from agents import agent_names, llm, model_options
+from agents import llm
 from agents.advice import analysis
+from agents.arguments import add_seats, at_least, told_apart
 from agents.scorecard import Scorecard
 from agents.table import COMMANDS, Human, Quit, Seated, ShownPlayer, Table, play_duel
-from agents.terminal import DIM, InputEnded, Terminal, whole
+from agents.terminal import DIM, InputEnded, Terminal
 from numduel_env.agent import Agent, Unavailable, as_player
-from numduel_env.cli import OneLineParser, chosen_game, game_names, run_program
+from numduel_env.cli import OneLineParser, chosen_game, run_program
 from numduel_env.evaluation.grading import graded_moves
 from numduel_env.evaluation.process import make_apart
 from numduel_env.rules import Rules
@@ -28,37 +29,20 @@ Example: python agents/play.py --game prime-rumble --first human --second solver
 to solve, 2 for a wrong command line, 130 after Ctrl-C)."""
 
 
-def at_least(least: int, text: str) -> int:
-    """Return the number that ``text`` writes, for argparse."""
-    number = whole(text)
-    if number is None or number < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, not {text!r}")
-    return number
-
-
 def make_parser() -> OneLineParser:
     """Return the command line's parser."""
     parser = OneLineParser(prog="agents/play.py", description=__doc__, epilog=EPILOG)
-    parser.add_argument("--game", required=True, help=game_names())
-    parser.add_argument(
-        "--first", default="human", metavar="AGENT", help=f"who is Player 1: {agent_names()} (default: human)"
-    )
-    parser.add_argument("--second", default="random", metavar="AGENT", help="who is Player 2 (default: random)")
-    many = parser.add_mutually_exclusive_group()
-    count: dict[str, Any] = {"type": partial(at_least, 1), "metavar": "N"}
-    many.add_argument(
-        "--best-of",
-        **count,
-        help="play up to N games, stopping as soon as nobody can catch up; who opens alternates, a draw counts for "
-        "neither, and the match is tied if the wins are equal in the end",
-    )
-    many.add_argument("--rounds", **count, help="the same, but play all N games")
+    add_seats(parser)
     parser.add_argument("--toss", action="store_true", help="let chance decide who is Player 1 (in the first game)")
-    parser.add_argument("--max-invalid", **count, help="the N-th invalid entry in a row loses (default: no limit)")
+    parser.add_argument(
+        "--max-invalid",
+        type=partial(at_least, 1),
+        metavar="N",
+        help="the N-th invalid entry in a row loses (default: no limit)",
+    )
     parser.add_argument("--hint", action="store_true", help="show the winning moves before a human's prompt")
     parser.add_argument("--analyse", action="store_true", help="after each game, grade every move by perfect play")
     parser.add_argument("--seed", type=partial(at_least, 0), help="of the toss and the agents (default: a new one)")
-    model_options.add_arguments(parser)
     parser.add_parameter_flags()
     return parser
 
@@ -84,9 +68,7 @@ def run(parser: OneLineParser, args: argparse.Namespace, terminal: Terminal) -> 
     solver = solver_for(rules) if args.hint or args.analyse else None
     seed = secrets.randbits(32) if args.seed is None else args.seed
     *generators, coin = (np.random.default_rng([seed, stream]) for stream in range(3))
-    names = [args.first, args.second]
-    if args.first == args.second:
-        names = [f"{args.first} (first)", f"{args.second} (second)"]
+    names = told_apart(args.first, args.second)
     if None in agents and terminal.typed:
         terminal.say(f"At every prompt: a number, or {', '.join(COMMANDS)}.", DIM)
     opener = int(coin.integers(2)) if args.toss else 0

@@ -17,7 +17,7 @@ from numduel_env.games import GameSpec
 from numduel_env.outside import one_line
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
-from numduel_env.text import player
+from numduel_env.text import Wording, player
 
 COMMANDS = {
     "help": "this list",
@@ -110,12 +110,11 @@ class Human:
                 self.obey(text.lower(), duel)
                 request = prompt
                 continue
-            number = whole(text)
-            if number is not None and number in duel.legal_numbers:
-                return int(np.searchsorted(duel.rules.numbers, number))
+            answer = read_entry(self.wording, duel, text)
+            if isinstance(answer, int):
+                return answer
             if text:
-                refusal = self.wording.refusal(duel, number) if number is not None else _no_number(text)
-                self.terminal.say(refusal)
+                self.terminal.say(answer)
                 invalid += 1
             if invalid == self.max_invalid:
                 raise Forfeit("by an invalid entry" if invalid == 1 else f"by {invalid} invalid entries in a row")
@@ -140,8 +139,14 @@ class Human:
             raise Quit
 
 
-def _no_number(text: str) -> str:
-    return f"{one_line(repr(text), 60)} is not a whole number."
+def read_entry(wording: Wording, duel: Duel[Any], text: str) -> int | str:
+    """Return the legal action that a person has entered, or why there is none, in the book's words."""
+    number = whole(text)
+    if number is None:
+        return f"{one_line(repr(text), 60)} is not a whole number."
+    if number not in duel.legal_numbers:
+        return wording.refusal(duel, number)
+    return int(np.searchsorted(duel.rules.numbers, number))
 
 
 class ShownPlayer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,6 +46,16 @@ LOOKS = {
 }
 """How a number stands; the legend under the tiles names it. The tiles of the last ply have a frame besides."""
 
+DARK_PAPER, DARK_INK = "#16191c", "#e8e6e1"
+
+DARK_LOOKS = {
+    "legal now": Look("#5aa3d6", "#081722"),
+    "left": Look("#293b48", "#c9d8e2"),
+    "taken by Player 1": Look("#4a3314", "#f5cb94", 0),
+    "taken by Player 2": Look("#382b5a", "#d2c3f7", 1),
+}
+"""The same for readers who want dark pages; pictures in files are light."""
+
 LAST_PLY = "last ply"
 
 NOBODY = -1
@@ -78,6 +89,13 @@ def last_ply(duel: Duel[Any]) -> BoolArray:
     return taken
 
 
+def places(numbers: Sequence[int]) -> tuple[int, int]:
+    """Return in which column of the first row the numbers begin, and how many columns there are."""
+    # A range is laid out by decades: every number stands below the one that is ten less.
+    first = numbers[0] % MOST_COLUMNS if len(numbers) > MOST_COLUMNS and is_range(numbers) else 0
+    return first, min(MOST_COLUMNS, len(numbers))
+
+
 def draw(game: GameSpec, duel: Duel[Any]) -> NDArray[np.uint8]:
     """Return a picture of the duel, height x width x 3."""
     try:
@@ -86,9 +104,7 @@ def draw(game: GameSpec, duel: Duel[Any]) -> NDArray[np.uint8]:
         raise ImportError("rgb_array pictures need Pillow: pip install 'numduel-env[pictures]'") from missing
 
     numbers = duel.rules.numbers.tolist()
-    # A range is laid out by decades: every number stands below the one that is ten less.
-    first = numbers[0] % MOST_COLUMNS if len(numbers) > MOST_COLUMNS and is_range(numbers) else 0
-    columns = min(MOST_COLUMNS, len(numbers))
+    first, columns = places(numbers)
     rows = math.ceil((first + len(numbers)) / columns)
     width = 2 * MARGIN + max(columns, LEAST_COLUMNS) * (TILE + GAP) - GAP
     bottom = MARGIN + HEADING + rows * (TILE + GAP)

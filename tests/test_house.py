@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -133,9 +134,17 @@ def test_programs_are_where_one_looks_for_them():
     assert files == top_level
     assert {module for module in PROGRAMS if not module.startswith("train.")} == {
         "numduel_env.__main__",
+        "agents.board",
         "agents.play",
     }
     assert not any(module.startswith(f"train.{room}.") for module in PROGRAMS for room in ("runs", "sb3_ppo"))
+
+
+def test_nothing_beside_a_program_hides_a_package():
+    """``python agents/board.py`` finds what stands in ``agents/`` before any package of that name."""
+    beside = {path.stem for room in ("agents", "train") for path in (ROOT / room).iterdir()}
+    packages = sys.stdlib_module_names | set(importlib.metadata.packages_distributions())
+    assert not (beside - {"__init__", "__pycache__"}) & packages
 
 
 def test_nobody_imports_a_program():
@@ -172,7 +181,8 @@ for module in {sorted(importable())!r}:
 """
     # Third parties may use such modules where they exist: they are imported before.
     first = (
-        "import ctypes, logging, multiprocessing, subprocess, tempfile, uuid, torch, sb3_contrib, matplotlib.figure\n"
+        "import ctypes, logging, multiprocessing, subprocess, tempfile, uuid, torch, sb3_contrib, matplotlib.figure, "
+        "uvicorn, starlette.testclient\n"
     )
     subprocess.run([sys.executable, "-c", first + program], check=True, cwd=ROOT)
     for module, path in MODULES.items():

@@ -71,14 +71,21 @@ Message = dict[str, Any]
 
 
 class ProcessAgent(HistoryAgent):
-    """The agent of a name ``module:attribute``, in a process of its own.
+    """The agent of a name, in a process of its own.
 
-    With ``move_seconds`` it is asked about one position at a time, and loses those that it takes longer for.
+    With ``move_seconds`` it is asked about one position at a time, and loses those that it takes longer for. The
+    process knows the baselines, names ``module:attribute``, and what ``prepare``, called there first, registers.
     """
 
-    def __init__(self, name: str, rules: Rules[Any], move_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        rules: Rules[Any],
+        move_seconds: float | None = None,
+        prepare: Callable[[], object] | None = None,
+    ) -> None:
         self.name, self.rules, self.move_seconds = name, rules, move_seconds
-        self._introduction = pickle.dumps((sys.path, name, rules))
+        self._introduction = pickle.dumps((sys.path, prepare, name, rules))
         self._timeouts, self._processes = 0, 0
         self._process: subprocess.Popen[bytes] | None = None
         features = self._started()
@@ -258,7 +265,9 @@ def answer_questions() -> NoReturn:
     if introduction is None:
         os._exit(1)
     try:
-        sys.path[:], name, rules = pickle.loads(introduction)
+        sys.path[:], prepare, name, rules = pickle.loads(introduction)
+        if prepare is not None:
+            prepare()
         agent = make_agent(name, rules)
     except BaseException as wrong:
         answer({"error": str(wrong) if isinstance(wrong, ValueError) else described(wrong)})
