@@ -9,12 +9,15 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pettingzoo
+from gymnasium.envs.registration import EnvSpec
 from tqdm import tqdm
 
 import numduel_env
 from numduel_env import GAMES, GameSpec, random_legal
+from numduel_env.envs.single import NumduelEnv
 from numduel_env.envs.vector import NumduelVectorEnv
 from train.benchmarks.measures import Measure, Plies, Row, compare
 from train.benchmarks.peers import open_spiel_loop, pgx_loop
@@ -117,7 +120,8 @@ def space_action(environment: Any, mask: Any, generator: np.random.Generator) ->
 def single_loop(spec: GameSpec, choose: Callable[..., Any]) -> Plies:
     """Return the loop over the single environment against the random opponent, counting the plies of both seats."""
     generator = np.random.default_rng(0)
-    environment = gymnasium.make(spec.gymnasium_id)
+    # A game of one's own has no id that is registered.
+    environment: Any = gymnasium.make(EnvSpec(spec.gymnasium_id, partial(NumduelEnv, spec)))
     duels: Any = environment.unwrapped
 
     def play(seconds: float) -> int:
