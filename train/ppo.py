@@ -155,7 +155,12 @@ def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, fol
         model.policy.set_tensors(initial)
     plies_left = int(min(args.budget.plies - watch.plies, sys.maxsize // 2))
     with learning_bar(watch.plies) as watch.report, saving_when_stopped(watch.save_unfinished):
-        model.learn(plies_left, callback=watch, tb_log_name="ppo", reset_num_timesteps=False)
+        try:
+            model.learn(plies_left, callback=watch, tb_log_name="ppo", reset_num_timesteps=False)
+        except RuntimeError:
+            # torch finds out in the middle of an update that a policy has no probabilities any more.
+            watch.refuse_divergence()
+            raise
 
     # What became of it.
     agent = LearnedAgent(rules, AfterstateNetwork(observer, record.best))

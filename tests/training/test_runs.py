@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agents.cards import CurvePoint
@@ -19,7 +20,7 @@ from train.runs.folder import LOCK, LOGS, new_folder, occupied, run_in
 from train.runs.progress import Budget
 from train.runs.record import Record, session_seed
 from train.sb3_ppo.preset import PRESET
-from train.sb3_ppo.state import restore, training_tensors
+from train.sb3_ppo.state import is_sound, restore, training_tensors
 from train.sb3_ppo.watch import LEAST_ANNEALING, Watch
 
 
@@ -38,6 +39,34 @@ def test_what_was_saved_is_restored(tmp_path):
     card = write_checkpoint(tmp_path, card, {"state": state})
     with pytest.raises(BadCheckpoint, match="optimiser's state of weight 0"):
         restore(fresh.policy, tmp_path, card)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("exp_avg_sq", -1),
+        ("exp_avg", 3e38),
+        ("exp_avg_sq", 3e38),
+        ("step", -1),
+        ("step", 3e38),
+        ("move.0.weight", 3e38),
+    ],
+)
+def test_a_state_that_no_learner_was_ever_in_is_refused(part, value, tmp_path):
+    learner = small_learner()
+    learner.learn(256)
+    state = training_tensors(learner.policy)
+    changed = {name: np.full_like(tensor, value) if name.endswith(part) else tensor for name, tensor in state.items()}
+    card = write_checkpoint(tmp_path, new_card(plies=256), {"state": changed})
+    with pytest.raises(BadCheckpoint, match="absurd"):
+        restore(learner.policy, tmp_path, card)
+
+
+def test_learning_that_diverges_ends_in_one_line_and_is_not_saved(tmp_path):
+    ran = run_program(PROGRAM, *BEGIN, "--learning-rate", 1e12, "--out", tmp_path / "run")
+    assert ran.code == 2 and "learning has diverged" in ran.err and "Traceback" not in ran.err
+    card = read_card(tmp_path / "run")
+    assert is_sound(read_tensors(tmp_path / "run", card, "state"))
 
 
 @pytest.mark.parametrize("opponent", ["self", "pool"])

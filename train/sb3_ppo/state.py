@@ -20,9 +20,26 @@ def training_tensors(policy: Any) -> Tensors:
     return {name: tensor.detach().cpu().numpy().astype(np.float32) for name, tensor in tensors.items()}
 
 
+LARGEST = 1e9
+"""No weight, moment or step of a learner that learns is beyond this; what is, soon makes infinities."""
+
+
+def is_sound(tensors: Tensors) -> bool:
+    """Return whether a learner can go on from this state: from numbers of a sensible size, as an optimiser has them."""
+    for name, tensor in tensors.items():
+        if not (np.abs(tensor) <= LARGEST).all():
+            return False
+        if name.endswith((".exp_avg_sq", ".step")) and (tensor < 0).any():
+            return False
+    return True
+
+
 def restore(policy: Any, folder: Path, card: Card) -> None:
     """Set a policy and its optimiser to what was saved; raises ``BadCheckpoint`` if it is of another network."""
-    tensors = {name: torch.from_numpy(array.copy()) for name, array in read_tensors(folder, card, "state").items()}
+    arrays = read_tensors(folder, card, "state")
+    if not is_sound(arrays):
+        raise BadCheckpoint(f"the state in {folder} is none that a learner was ever in: some numbers are absurd")
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
     optimizer = policy.optimizer.state_dict()
     weights: dict[str, torch.Tensor] = {}
     moments: dict[int, dict[str, torch.Tensor]] = {}

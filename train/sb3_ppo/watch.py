@@ -8,14 +8,14 @@ from typing import Any
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from agents.checkpoint import Tensors, write_checkpoint
+from agents.checkpoint import BadCheckpoint, Tensors, write_checkpoint
 from agents.learned import LearnedAgent
 from agents.networks import AfterstateNetwork
 from numduel_env.observation import AfterstateObserver
 from train.runs.progress import Budget, Report, silent_report
 from train.runs.record import Record, describe
 from train.sb3_ppo.pool import Pool
-from train.sb3_ppo.state import training_tensors
+from train.sb3_ppo.state import is_sound, training_tensors
 
 UPDATES_PER_CHECK = 4
 """The learner is graded and saved every few updates."""
@@ -85,7 +85,13 @@ class Watch(BaseCallback):
 
     def _learned(self) -> None:
         """Note that an update is complete: a run that is stopped in the middle of the next one goes on from here."""
+        self.refuse_divergence()
         self.plies, self._state = self.num_timesteps, training_tensors(self.ppo.policy)
+
+    def refuse_divergence(self) -> None:
+        """Raise ``BadCheckpoint`` if nothing can be learned from the weights and the optimiser's state any more."""
+        if not is_sound(training_tensors(self.ppo.policy)):
+            raise BadCheckpoint(f"learning has diverged after {self.plies:,} plies; what was saved before is kept")
 
     @property
     def seconds(self) -> float:
