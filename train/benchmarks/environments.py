@@ -9,12 +9,14 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pettingzoo
 from tqdm import tqdm
 
 import numduel_env
 from numduel_env import GAMES, GameSpec, random_legal
+from numduel_env.envs.single import NumduelEnv
 from numduel_env.envs.vector import NumduelVectorEnv
 from train.benchmarks.measures import Measure, Plies, Row, compare
 from train.benchmarks.peers import open_spiel_loop, pgx_loop
@@ -117,8 +119,10 @@ def space_action(environment: Any, mask: Any, generator: np.random.Generator) ->
 def single_loop(spec: GameSpec, choose: Callable[..., Any]) -> Plies:
     """Return the loop over the single environment against the random opponent, counting the plies of both seats."""
     generator = np.random.default_rng(0)
-    environment = gymnasium.make(spec.gymnasium_id)
-    duels: Any = environment.unwrapped
+    # A game of one's own need not be registered: then it is played without Gymnasium's wrappers.
+    registered = spec.gymnasium_id in gymnasium.registry
+    environment: Any = gymnasium.make(spec.gymnasium_id) if registered else NumduelEnv(spec)
+    unwrapped = environment.unwrapped
 
     def play(seconds: float) -> int:
         plies, end = 0, time.perf_counter() + seconds
@@ -130,7 +134,7 @@ def single_loop(spec: GameSpec, choose: Callable[..., Any]) -> Plies:
                     choose(environment, info["action_mask"], generator)
                 )
                 done = terminated or truncated
-            plies += len(duels._duel.actions)
+            plies += len(unwrapped._duel.actions)
         return plies
 
     return play
