@@ -107,8 +107,8 @@ def aec_loop(environment: Any, choose: Callable[..., Any]) -> Plies:
 
 
 def quick_action(environment: Any, mask: Any, generator: np.random.Generator) -> int:
-    """Choose as cheaply as NumPy can."""
-    return quick_choice(environment, "", mask, generator)
+    """Choose as cheaply as NumPy can; anything where the opponent has ended the game at once."""
+    return quick_choice(environment, "", mask, generator) if mask.any() else 0
 
 
 def space_action(environment: Any, mask: Any, generator: np.random.Generator) -> Any:
