@@ -108,8 +108,8 @@ def aec_loop(environment: Any, choose: Callable[..., Any]) -> Plies:
 
 
 def quick_action(environment: Any, mask: Any, generator: np.random.Generator) -> int:
-    """Choose as cheaply as NumPy can."""
-    return quick_choice(environment, "", mask, generator)
+    """Choose as cheaply as NumPy can; anything where the opponent has ended the game at once."""
+    return quick_choice(environment, "", mask, generator) if mask.any() else 0
 
 
 def space_action(environment: Any, mask: Any, generator: np.random.Generator) -> Any:
@@ -122,7 +122,7 @@ def single_loop(spec: GameSpec, choose: Callable[..., Any]) -> Plies:
     generator = np.random.default_rng(0)
     # A game of one's own has no id that is registered.
     environment: Any = gymnasium.make(EnvSpec(spec.gymnasium_id, partial(NumduelEnv, spec)))
-    duels: Any = environment.unwrapped
+    unwrapped = environment.unwrapped
 
     def play(seconds: float) -> int:
         plies, end = 0, time.perf_counter() + seconds
@@ -134,7 +134,7 @@ def single_loop(spec: GameSpec, choose: Callable[..., Any]) -> Plies:
                     choose(environment, info["action_mask"], generator)
                 )
                 done = terminated or truncated
-            plies += len(duels._duel.actions)
+            plies += len(unwrapped._duel.actions)
         return plies
 
     return play
