@@ -29,7 +29,7 @@ test-interop: $(addsuffix /installed,.venv-interop .venv-rllib .venv-agilerl .ve
 	.venv-inspect/bin/python -m pytest tests/interop/test_inspect.py
 
 test-browser: $(VENV)/browser  ## the board in a headless Chromium
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 tests/browser
 
 lint: $(VENV)/installed  ## style and types
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ from numduel_env.agent import SolverAgent
 from numduel_env.batch import BoolArray, batch_of_one
 from numduel_env.duel import Duel
 from numduel_env.evaluation.grading import GradedMove, graded_moves
+from numduel_env.evaluation.report import some
 from numduel_env.outside import one_line
 from numduel_env.solvers import Solver
 from numduel_env.text import in_short, listed, player, taken
@@ -155,7 +156,7 @@ def _status(tab: Tab, duel: Duel[Any], move: GradedMove | None) -> str:
         lines.append(f"Move {plies} of {end}.")
     if duel.actions:
         others = [number for number in taken(duel) if number != duel.moves[-1]]
-        went = f", and {in_short(others)} went with it" if others else ""
+        went = f", and {some(others, 4)} went with it" if others else ""
         lines.append(f"{tab.names[1 - duel.seat]} chose {duel.moves[-1]}{went}.")
     if len(lines) > 1 and move and move.verdict in REMARKS:
         lines.append(REMARKS[move.verdict] + (f" Better: {in_short(move.better)}." if move.better else ""))
