@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 
 from agents.cards import Card, NetworkCard, ObservationCard
 from agents.checkpoint import BadCheckpoint, Tensors, read_card, read_tensors, rules_of
-from agents.networks import NETWORKS, Floats, Network, softmax
+from agents.networks import AfterstateNetwork, FlatNetwork, Floats, Network, softmax
+from agents.nimbers import NimberNetwork, PartObserver
 from numduel_env.batch import BoolArray, Position
 from numduel_env.observation import AfterstateObserver, Observer
 from numduel_env.rules import Rules, same_rules
+
+NETWORKS: dict[str, type[FlatNetwork] | type[AfterstateNetwork] | type[NimberNetwork]] = {
+    network.kind: network for network in (FlatNetwork, AfterstateNetwork, NimberNetwork)
+}
+"""Networks by what a card calls their kind."""
 
 REFERENCES = Path(__file__).parent / "reference"
 """Holds a folder for each trained agent that comes with the project."""
@@ -56,7 +62,7 @@ class Architecture(NamedTuple):
     observation: ObservationCard
 
     @classmethod
-    def of(cls, kind: str, observer: Observer | AfterstateObserver, layers: Sequence[int]) -> Architecture:
+    def of(cls, kind: str, observer: Observer | AfterstateObserver | PartObserver, layers: Sequence[int]) -> Architecture:
         """Return the description of a network with hidden ``layers`` over an observer's observations."""
         return cls(NetworkCard(kind, tuple(layers)), ObservationCard(observer.lookahead, observer.layout))
 
@@ -101,7 +107,10 @@ def fitting_weights(folder: Path, card: Card, rules: Rules[Any]) -> Tensors:
         raise BadCheckpoint(f"the card in {folder} does not describe its network: {wrong!r}") from None
     refuse_misfit(folder, card, Architecture.of(kind.kind, observer, card.network.layers))
     weights = read_tensors(folder, card, "weights")
-    shapes = kind.shapes(observer, card.network.layers)
+    try:
+        shapes = kind.shapes(observer, card.network.layers)
+    except ValueError as wrong:
+        raise BadCheckpoint(f"the card in {folder} does not describe its network: {wrong}") from None
     for name in sorted(shapes.keys() | weights.keys()):
         found = weights[name].shape if name in weights else None
         if found != shapes.get(name):

@@ -37,7 +37,8 @@ def restore(policy: Any, folder: Path, card: Card) -> None:
         policy.load_state_dict(weights)
         if not moments and card.training and not card.training.progress.plies:
             return  # nothing had been learned yet
-        for place, parameter in enumerate(policy.parameters()):
+        learning = [parameter for parameter in policy.parameters() if parameter.requires_grad]
+        for place, parameter in enumerate(learning):
             shape = tuple(parameter.shape)
             found = {moment: tuple(tensor.shape) for moment, tensor in moments.get(place, {}).items()}
             if found != {"step": (), "exp_avg": shape, "exp_avg_sq": shape}:

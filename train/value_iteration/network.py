@@ -1,0 +1,39 @@
+"""The network over afterstates, as it learns: ``agents.networks.AfterstateNetwork`` plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import nn
+
+from agents.checkpoint import Tensors
+
+
+class AfterstateValues(nn.Module):
+    """Linear layers with ReLU between them; the value of an afterstate is the hyperbolic tangent of what comes out."""
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        super().__init__()
+        self.move = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise([*widths, 1]))
+        with torch.no_grad():
+            # So the first values are small.
+            self.move[-1].weight.mul_(0.1)  # type: ignore[operator, union-attr]
+            self.move[-1].bias.zero_()  # type: ignore[operator, union-attr]
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return ``[N]``, whose hyperbolic tangents are the values."""
+        *hidden, last = self.move
+        for layer in hidden:
+            features = layer(features).relu()
+        return last(features)[:, 0]  # type: ignore[no-any-return]
+
+    def tensors(self) -> Tensors:
+        """Return copies of the weights as the network that plays has them, which has two outputs.
+
+        They are one here: the policy prefers the move with the highest value.
+        """
+        tensors = {name: tensor.detach().cpu().numpy() for name, tensor in self.named_parameters()}
+        last = f"move.{len(self.move) - 1}"
+        return {name: t.repeat(2, axis=0) if name.startswith(last) else t.copy() for name, t in tensors.items()}
