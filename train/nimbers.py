@@ -14,51 +14,27 @@ and agents/play.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from agents.checkpoint import BadCheckpoint
 from agents.nimbers import NimberNetwork, PartObserver
 from numduel_env.cli import run_program
-from numduel_env.parts import WIDTH, NotASum
-from train.grundy.preset import PRESET
-from train.runs.learners import LearnerArguments, Method, run_learner
-from train.runs.task import Task, option
-
-PROGRAM = "train/nimbers.py"
+from train.grundy.preset import Preset
+from train.runs.learners import Method, run_method
 
 
-@dataclass(frozen=True)
-class NimberArguments(LearnerArguments):
-    """The arguments of a run, besides the game's own parameters."""
+def make_learner(observer: PartObserver, preset: Preset, seed: int, device: str) -> Any:
+    """Return the learner; torch is imported here."""
+    from train.grundy.learner import GrundyLearner
 
-    memory: int = option("back up parts of at most so many numbers by retrograde analysis ({})", 24, type=int)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.memory <= WIDTH:
-            raise ValueError(f"--memory must be from 0 to {WIDTH}, not {self.memory}")
+    return GrundyLearner(observer, preset, seed, device)
 
 
-def method_of(task: Task[NimberArguments]) -> Method:
-    """Return fitted Grundy iteration for a game, if it is one."""
-    args = task.arguments
-    try:
-        observer = PartObserver(task.rules)
-    except NotASum as reason:
-        raise BadCheckpoint(f"{task.spec.name} is no game for {PROGRAM}: {reason}") from None
-
-    def make_learner(seed: int) -> Any:
-        from train.grundy.learner import GrundyLearner
-
-        return GrundyLearner(observer, PRESET, args.memory, seed, args.device)
-
-    return Method(NimberNetwork.kind, observer, PRESET.layers, PRESET.settings(), make_learner)
+METHOD = Method("train/nimbers.py", "nimbers", NimberNetwork.kind, Preset, PartObserver, make_learner)
 
 
 def main() -> int:
     """Learn and report."""
-    return run_learner(PROGRAM, __doc__, NimberArguments, "nimbers", method_of)
+    return run_method(METHOD, __doc__)
 
 
 if __name__ == "__main__":

@@ -17,28 +17,23 @@ from typing import Any
 from agents.networks import AfterstateNetwork
 from numduel_env.cli import run_program
 from numduel_env.observation import AfterstateObserver
-from train.runs.learners import LearnerArguments, Method, run_learner
-from train.runs.task import Task
-from train.value_iteration.preset import LAYERS, PRESET
-
-PROGRAM = "train/values.py"
+from train.runs.learners import Method, run_method
+from train.value_iteration.preset import Preset
 
 
-def method_of(task: Task[LearnerArguments]) -> Method:
-    """Return value iteration for a game."""
-    observer = AfterstateObserver(task.rules)
+def make_learner(observer: AfterstateObserver, preset: Preset, seed: int, device: str) -> Any:
+    """Return the learner; torch is imported here."""
+    from train.value_iteration.learner import ValueLearner
 
-    def make_learner(seed: int) -> Any:
-        from train.value_iteration.learner import ValueLearner
+    return ValueLearner(observer, preset, seed, device)
 
-        return ValueLearner(observer, PRESET, seed, task.arguments.device)
 
-    return Method(AfterstateNetwork.kind, observer, LAYERS, PRESET.settings(), make_learner)
+METHOD = Method("train/values.py", "values", AfterstateNetwork.kind, Preset, AfterstateObserver, make_learner)
 
 
 def main() -> int:
     """Learn and report."""
-    return run_learner(PROGRAM, __doc__, LearnerArguments, "values", method_of)
+    return run_method(METHOD, __doc__)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from train.runs.folder import LOCK, LOGS, new_folder, occupied, run_in
 from train.runs.progress import Budget
 from train.runs.record import Record, session_seed
 from train.sb3_ppo.preset import PRESET
-from train.sb3_ppo.state import restore, training_tensors
+from train.runs.state import restore, training_tensors
 from train.sb3_ppo.watch import LEAST_ANNEALING, Watch
 
 

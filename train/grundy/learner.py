@@ -36,12 +36,12 @@ class Lesson(NamedTuple):
 class GrundyLearner:
     """Learns the Grundy values of the parts that random games meet.
 
-    Of parts of at most ``memory`` numbers they are known, from retrograde analysis; of larger ones the network's own
+    Of parts of at most ``preset.memory`` numbers they are known, from retrograde analysis; of larger ones the network's own
     average guesses: the soft mex over their moves, by its values of the parts that these leave.
     """
 
-    def __init__(self, observer: PartObserver, preset: Preset, memory: int, seed: int, device: str = "cpu") -> None:
-        self.observer, self.preset, self.limit, self.device = observer, preset, memory, device
+    def __init__(self, observer: PartObserver, preset: Preset, seed: int, device: str = "cpu") -> None:
+        self.observer, self.preset, self.device = observer, preset, device
         self.memory = PartMemory(observer.parts)
         self.generator = np.random.default_rng(seed)
         torch.manual_seed(seed)
@@ -52,9 +52,7 @@ class GrundyLearner:
 
     def weights(self) -> Tensors:
         """Return the weights that play: the average."""
-        average = self.averaged.average
-        assert isinstance(average, ResidualLayers)
-        return average.tensors()
+        return self.averaged.average.tensors()
 
     def agent(self, weights: Tensors) -> LearnedAgent:
         """Return the agent with such weights; it plays without the memory."""
@@ -70,9 +68,9 @@ class GrundyLearner:
         self.generator.shuffle(rows)
         for first in range(0, len(rows), self.preset.batch_size):
             batch = rows[first : first + self.preset.batch_size]
-            observed = torch.from_numpy(self.observer(lesson.parts[batch])).to(self.device)
             targets = torch.from_numpy(lesson.targets[batch]).to(self.device)
-            self.averaged.step(nn.functional.cross_entropy(self.averaged.network(observed), targets))
+            outputs = self._outputs(self.averaged.network, lesson.parts[batch])
+            self.averaged.step(nn.functional.cross_entropy(outputs, targets))
         return len(words)
 
     def _lesson(self, words: Words, spent: float) -> Lesson:
@@ -80,7 +78,7 @@ class GrundyLearner:
         met = self.observer.parts.split(self.observer.parts.moves(words).after).parts
         met = self.generator.permutation(met)[: self.preset.parts]
         growing = min(1.0, 0.75 + 0.25 * spent / self.preset.growth)
-        self.memory.learn(met[np.bitwise_count(met) <= int(self.limit * growing)])
+        self.memory.learn(met[np.bitwise_count(met) <= int(self.preset.memory * growing)])
         parts, often = np.unique(met, return_counts=True)
         values = self.memory.find(parts)
         known = values != UNKNOWN
@@ -113,6 +111,12 @@ class GrundyLearner:
         """Return what the average makes of parts."""
         found = [np.zeros((0, self.observer.values), np.float32)]
         for first in range(0, len(parts), CHUNK):
-            observed = torch.from_numpy(self.observer(parts[first : first + CHUNK])).to(self.device)
-            found.append(self.averaged.average(observed).softmax(-1).cpu().numpy())
+            outputs = self._outputs(self.averaged.average, parts[first : first + CHUNK])
+            found.append(outputs.softmax(-1).cpu().numpy())
         return np.concatenate(found)
+
+    def _outputs(self, network: nn.Module, parts: Words) -> torch.Tensor:
+        observed = torch.from_numpy(self.observer(parts)).to(self.device)
+        with torch.autocast(observed.device.type, torch.bfloat16, self.preset.bfloat16):
+            outputs: torch.Tensor = network(observed)
+        return outputs.float()

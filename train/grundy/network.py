@@ -8,10 +8,10 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from agents.checkpoint import Tensors
+from train.runs.averaged import PlayableNetwork
 
 
-class ResidualLayers(nn.Module):
+class ResidualLayers(PlayableNetwork):
     """Linear layers of which each but the first and the last adds to what it is given."""
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -24,7 +24,3 @@ class ResidualLayers(nn.Module):
         for layer in inner:
             signal = signal + layer(signal.relu())
         return last(signal.relu())  # type: ignore[no-any-return]
-
-    def tensors(self) -> Tensors:
-        """Return copies of the weights, named as the network that plays has them."""
-        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.named_parameters()}

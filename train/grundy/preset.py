@@ -1,35 +1,53 @@
-"""The hyperparameters of fitted Grundy iteration, for all games."""
+"""The hyperparameters of fitted Grundy iteration, for all games; each is a flag of train/nimbers.py."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 from agents.cards import Settings
+from numduel_env.cli import truth
+from numduel_env.parts import WIDTH
+from train.runs.arguments import POSITIVE, SHARE, Checked, Limits, option
+
+COUNT = Limits(1, 2**24)
 
 
 @dataclass(frozen=True)
-class Preset:
+class Preset(Checked):
     """How a network learns the Grundy values of parts, round by round."""
 
-    width: int = 384
-    depth: int = 3
-    """Residual layers between the first and the last."""
-    games: int = 1000
-    """Random games of a round: the parts that any of their moves can leave are what is learned from."""
-    parts: int = 60_000
-    """Of these, as often as they are met, this many are drawn for a round."""
-    guesses: int = 4000
-    """Of those that are too large for the memory, this many get a soft mex in a round."""
-    kept_rounds: int = 6
-    """The soft mexes of the last rounds are learned from again."""
-    first_guess: float = 0.04
-    """Before this share of the budget is spent, the network knows too little to be asked for a soft mex."""
-    growth: float = 0.25
-    """The memory's limit grows to its full size over this share of the budget, from three quarters of it."""
-    batch_size: int = 1024
-    learning_rate: float = 2e-3
-    weight_decay: float = 0.01
-    average_decay: float = 0.998
+    memory: int = option(
+        "back up parts of at most so many numbers by retrograde analysis ({})", 24, type=int, limits=Limits(0, WIDTH)
+    )
+    growth: float = option(
+        "that limit grows, from three quarters of it, over this share of the budget ({})",
+        0.25,
+        type=float,
+        limits=POSITIVE,
+    )
+    width: int = option("units of each hidden layer ({})", 384, type=int, limits=Limits(1, 4096))
+    depth: int = option("residual layers between the first and the last ({})", 3, type=int, limits=Limits(0, 16))
+    games: int = option("random games of a round: it learns the parts that a move can leave ({})", 1000, type=int, limits=COUNT)
+    parts: int = option("of these parts so many are drawn, as often as they are met ({})", 60_000, type=int, limits=COUNT)
+    guesses: int = option(
+        "of those too large for the memory, so many get a soft mex in a round ({})", 4000, type=int, limits=COUNT
+    )
+    kept_rounds: int = option("rounds whose soft mexes are learned from again ({})", 6, type=int, limits=COUNT)
+    first_guess: float = option(
+        "the share of the budget after which the network is asked for soft mexes ({})", 0.04, type=float, limits=SHARE
+    )
+    batch_size: int = option("parts in a minibatch ({})", 1024, type=int, limits=COUNT)
+    learning_rate: float = option(
+        "the first one: it falls with what is left of the budget, to a fiftieth ({})",
+        2e-3,
+        type=float,
+        limits=POSITIVE,
+    )
+    weight_decay: float = option("the decoupled weight decay of AdamW ({})", 0.01, type=float, limits=Limits(0))
+    average_decay: float = option("what the average of the weights keeps at each step ({})", 0.998, type=float, limits=SHARE)
+    bfloat16: bool = option(
+        "multiply matrices in bfloat16: much faster on processors that can ({})", False, type=truth, metavar="BOOL"
+    )
 
     @property
     def layers(self) -> tuple[int, ...]:

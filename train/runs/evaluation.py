@@ -21,6 +21,8 @@ FINAL_DUELS = 1_000
 SEED = 0
 """Of the positions and duels of an evaluation, whatever seed trained the learner: so all learners can be compared."""
 
+BEST_BY_GRADE = "The weights are the best of the run, chosen by the solver's grade."
+
 
 def score_against(opponent: Entrant, agent: LearnedAgent, duels: int) -> SeatScores:
     """Return the agent's scores in the two seats, from the first position."""
@@ -53,15 +55,18 @@ def tables(evaluation: Evaluation) -> str:
     return "\n".join([*lines, *map(exam_line, evaluation.exams)])
 
 
-def summary(card: Card, params: Params, written: str, agent: str) -> str:
-    """Return what is printed of a finished run: how it learned, what it scored, what was written, how to play it."""
+def summary(card: Card, params: Params, chosen: str, written: str, agent: str) -> str:
+    """Return what is printed of a finished run: how it learned, what it scored, what was written, how to play it.
+
+    ``chosen`` says which of its weights were chosen.
+    """
     assert card.training is not None
     assert card.evaluation is not None
     game, progress = card.game.name, card.training.progress
     given = [part for name, value in params.items() for part in (flag(name), str(value))]
     lines = ["", f"{game}: {progress.plies:,} plies in {progress.seconds:.0f} s of learning"]
     if card.training.standing:
-        lines.append("The weights are the best of the run, chosen by the solver's grade.")
+        lines.append(chosen)
     lines += ["", tables(card.evaluation), "", written]
     lines.append("Play it: " + shlex.join(["python", "agents/play.py", "--game", game, *given, "--second", agent]))
     return "\n".join(lines)

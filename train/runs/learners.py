@@ -1,97 +1,107 @@
-"""What train/values.py and train/nimbers.py have in common: their arguments, and a run from the first ply to the card."""
+"""What train/values.py and train/nimbers.py have in common: a run from its command line to its finished card."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agents.cards import Settings
-from agents.checkpoint import WANTED, BadCheckpoint
-from agents.learned import Architecture, read_weights
-from numduel_env.cli import OneLineParser, progress_bar
+from agents.checkpoint import WANTED, Tensors, read_card
+from agents.learned import Architecture, fitting_weights, read_weights, refuse_misfit
+from numduel_env.cli import progress_bar, truth
+from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.storage import write_atomically
+from train.runs.arguments import INFINITE, LocalArguments, make_parser, option
 from train.runs.evaluation import evaluate_agent, summary
-from train.runs.folder import new_folder, run_in, unfinished_card
+from train.runs.folder import card_of_run, new_folder, run_in
 from train.runs.grading import Grader, judge_of
 from train.runs.progress import Budget, learning_bar
 from train.runs.record import Record, begin_card
-from train.runs.task import RunArguments, Task, asked_task, make_parser, option
+from train.runs.task import Task, asked_hyperparameters, asked_task
 
 if TYPE_CHECKING:
     from train.runs.loop import Learner
 
-DEFAULT_MINUTES = 5.0
+DEFAULT_MINUTES = 5
 NEEDED = ("filelock", "matplotlib.figure", "safetensors.numpy", "threadpoolctl", "torch", "tqdm")
 PACKAGES = ("numpy", "torch")
 """Their versions stand on the card."""
 
 
 @dataclass(frozen=True)
-class LearnerArguments(RunArguments):
-    """The arguments of a run, besides the game's own parameters and what a program adds."""
+class LearnerArguments(LocalArguments):
+    """What is to be learned and for how long."""
 
-    minutes: float | None = option(
-        f"learn for so many minutes of CPU time, in all the sessions of a run ({DEFAULT_MINUTES:g}, or with --plies no "
-        "limit)",
-        changeable=True,
-        type=float,
-    )
-    plies: int | None = option("learn from this many plies (no limit)", changeable=True, type=int)
-    device: str = option("where the network learns, as torch names it ({})", "cpu", changeable=True)
     until_perfect: bool = option(
-        "end the run as soon as the solver finds nothing to improve", False, changeable=True, action="store_true"
+        "end the run as soon as the solver finds nothing to improve ({})",
+        False,
+        changeable=True,
+        type=truth,
+        metavar="BOOL",
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.plies is not None and self.plies < 1:
-            raise ValueError(f"--plies must be at least 1, not {self.plies}")
 
     @property
     def budget(self) -> Budget:
-        """When the run ends."""
-        default = DEFAULT_MINUTES if self.plies is None else float("inf")
-        return Budget(
-            plies=float("inf") if self.plies is None else self.plies,
-            seconds=60 * (default if self.minutes is None else self.minutes),
-        )
+        """When the run ends; the seconds are CPU seconds."""
+        no_limit = self.plies is None and self.minutes is None
+        return Budget(INFINITE, 60 * DEFAULT_MINUTES) if no_limit else super().budget
+
+
+class Hyperparameters(Protocol):
+    """What a preset has."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The widths of the network's hidden layers."""
+
+    def settings(self) -> Settings:
+        """Return what stands on the card."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to learn: what ``observer`` the network of this ``kind`` has, and who learns it.
+    """A way to learn, and the program that does.
 
-    ``make_learner`` takes the seed of a session. ``preset`` stands on the card.
+    ``name`` is that of its agents, ``kind`` that of its network. ``make_observer`` raises a ``ValueError`` for rules
+    that cannot be learned so; ``make_learner`` takes an observer, hyperparameters, a seed and a device.
     """
 
+    program: str
+    name: str
     kind: str
+    hyperparameters: type[Any]
+    make_observer: Callable[[Rules[Any]], Any]
+    make_learner: Callable[[Any, Any, int, str], Learner]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a method: its task, hyperparameters and observer, and with which weights it begins, if with any."""
+
+    method: Method
+    task: Task[LearnerArguments]
+    preset: Hyperparameters
     observer: Any
-    layers: Sequence[int]
-    preset: Settings
-    make_learner: Callable[[int], Learner]
+    initial: Tensors | None
+
+    @property
+    def architecture(self) -> Architecture:
+        """The network."""
+        return Architecture.of(self.method.kind, self.observer, self.preset.layers)
 
 
-ParserAndTask = tuple[OneLineParser, Task[Any]]
-
-
-def run_learner(
-    program: str,
-    description: str | None,
-    arguments: type[LearnerArguments],
-    agent: str,
-    method_of: Callable[[Task[Any]], Method],
-) -> int:
-    """Do what a command line asks of a program: learn and report. The agent is called ``agent:FOLDER``.
-
-    ``method_of`` raises a ``ValueError`` for a game that cannot be learned so.
-    """
-    parser = make_parser(program, description, arguments)
-    task = asked_task(parser, parser.parse_args(), arguments, lambda place: unfinished_card(Path(place), program))
+def run_method(method: Method, description: str | None) -> int:
+    """Do what a command line asks of a program: learn and report."""
+    program, kind = method.program, method.hyperparameters
+    parser = make_parser(program, description, LearnerArguments, {"the learner": kind})
+    typed = parser.parse_args()
+    task = asked_task(parser, typed, LearnerArguments, lambda place: card_of_run(Path(place), program))
+    args, preset = task.arguments, asked_hyperparameters(parser, typed, kind, task)
     try:
         # All that is needed on the way, so that nothing is missing in the end.
         for module in NEEDED:
@@ -101,36 +111,53 @@ def run_learner(
         return 1
     from threadpoolctl import threadpool_limits
 
+    from train.runs.device import refuse_device
+
     try:
-        method = method_of(task)
+        refuse_device(args.device)
+        run = prepared(method, task, preset)
         with progress_bar() as progress:
             judge = judge_of(task.rules, progress)
-        folder = Path(task.arguments.resume) if task.arguments.resume else new_folder(task.arguments.out, task.spec.slug)
+        folder = Path(args.resume) if args.resume else new_folder(args.out, task.spec.slug)
         # Networks and games as small as these are no faster on more threads, and much slower where cores are busy.
         with threadpool_limits(1):
-            return run_in(folder, program, task.spec.name, lambda: _learn(task, program, agent, method, folder, judge))
-    except BadCheckpoint as wrong:
+            return run_in(folder, program, task.spec.name, lambda: learn(run, folder, judge))
+    except ValueError as wrong:
         parser.error(str(wrong))
 
 
-def _learn(
-    task: Task[Any], program: str, agent_name: str, method: Method, folder: Path, judge: Solver | None
-) -> str:
+def prepared(method: Method, task: Task[LearnerArguments], preset: Hyperparameters) -> Run:
+    """Return a run that is ready to begin, or raise a ``ValueError``."""
+    try:
+        observer = method.make_observer(task.rules)
+    except ValueError as reason:
+        raise ValueError(f"{method.program} cannot learn {task.spec.name}: {reason}") from None
+    run = Run(method, task, preset, observer, None)
+    if not task.arguments.init or task.card:
+        return run
+    folder = Path(task.arguments.init)
+    card = read_card(folder)
+    refuse_misfit(folder, card, run.architecture)
+    return Run(method, task, preset, observer, fitting_weights(folder, card, task.rules))
+
+
+def learn(run: Run, folder: Path, judge: Solver | None) -> str:
     """Learn in ``folder``, and return what to print; raises ``BadCheckpoint`` if the run that is to go on cannot."""
     from train.runs.curve import draw_curve
     from train.runs.loop import Loop
-    from train.sb3_ppo.state import restore
+    from train.runs.state import restore
 
     # What was asked for, and how far it has come: a card, which is written again and again.
-    args = task.arguments
-    architecture = Architecture.of(method.kind, method.observer, method.layers)
-    card = begin_card(task, program, architecture, method.preset, args.device, PACKAGES)
+    task, args, method = run.task, run.task.arguments, run.method
+    card = begin_card(task, method.program, run.architecture, run.preset.settings(), args.device, PACKAGES)
     record = Record(card, Grader(judge) if judge else None, latest=True)
 
-    learner = method.make_learner(record.training.sessions[-1].seed)
+    learner = method.make_learner(run.observer, run.preset, record.training.sessions[-1].seed, args.device)
     if task.card:
         record.keep(read_weights(folder, task.card, task.rules))
         restore(learner.averaged, folder, task.card)
+    elif run.initial:
+        learner.averaged.begin_with(run.initial)
     with learning_bar(record.training.progress.plies) as report:
         loop = Loop(folder, record, learner, args.budget, args.until_perfect, report)
         loop.run()
@@ -138,8 +165,11 @@ def _learn(
     # What became of it.
     with progress_bar() as progress:
         record.conclude(evaluate_agent(learner.agent(record.best), judge, progress))
-    title = f"{task.spec.name}, {program}, seed {args.seed}"
+    title = f"{task.spec.name}, {method.program}, seed {args.seed}"
     write_atomically(folder / "curve.png", draw_curve(record.training.curve, title))
     loop.save(finished=True)
     written = f"{folder}: card.json, weights, curve.png"
-    return summary(record.card, task.params, written, f"{agent_name}:{folder}")
+    chosen = "The weights are the average of the last ones: the solver has no say in them."
+    return summary(record.card, task.params, chosen, written, f"{method.name}:{folder}")
+
+

@@ -10,7 +10,7 @@ from agents.learned import LearnedAgent
 from train.runs.averaged import AveragedNetwork
 from train.runs.progress import Budget, Report, Stopwatch, silent_report
 from train.runs.record import Record, describe
-from train.sb3_ppo.state import training_tensors
+from train.runs.state import training_tensors
 
 CHECK_SHARE, CHECK_SECONDS = 0.05, 30.0
 """The learner is graded and saved after this share of the budget, or so many CPU seconds if that is sooner."""

@@ -15,7 +15,7 @@ from numduel_env.observation import AfterstateObserver
 from train.runs.progress import Budget, Report, silent_report
 from train.runs.record import Record, describe
 from train.sb3_ppo.pool import Pool
-from train.sb3_ppo.state import training_tensors
+from train.runs.state import training_tensors
 
 UPDATES_PER_CHECK = 4
 """The learner is graded and saved every few updates."""

@@ -18,11 +18,11 @@ Values = Callable[[Floats], Floats]
 
 
 class Boards:
-    """Self-play on ``preset.boards`` boards, in which a seat plays at random or greedily by the network's values."""
+    """Self-play on ``preset.n_envs`` boards, in which a seat plays at random or greedily by the network's values."""
 
     def __init__(self, observer: AfterstateObserver, preset: Preset, generator: np.random.Generator) -> None:
         self.observer, self.rules, self.preset, self.generator = observer, observer.rules, preset, generator
-        count = preset.boards
+        count = preset.n_envs
         self._start: Any = self.rules.initial((count,))
         self._position: Any = take_rows(self._start, np.arange(count))
         self._ply = np.zeros(count, np.int64)
@@ -75,7 +75,7 @@ class Boards:
         """Return the move on each board: at random, or one of the highest value."""
         preset, generator, everywhere = self.preset, self.generator, np.arange(len(legal))
         at_random = self._random_seat[everywhere, self._ply & 1] | (self._ply < self._opening)
-        at_random |= generator.random(len(legal)) < preset.random_moves
+        at_random |= generator.random(len(legal)) < preset.exploration
         # Moves of nearly the same value are played equally often.
         greedy = (table + generator.random(table.shape, np.float32) * np.float32(1e-4)).argmax(-1)
         return np.where(at_random, random_legal(legal, generator), greedy)

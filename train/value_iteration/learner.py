@@ -13,7 +13,7 @@ from numduel_env.observation import AfterstateObserver
 from train.runs.averaged import AveragedNetwork
 from train.value_iteration.boards import Boards
 from train.value_iteration.network import AfterstateValues
-from train.value_iteration.preset import LAYERS, Preset
+from train.value_iteration.preset import Preset
 from train.value_iteration.replay import Replay
 
 PLIES_AT_ONCE = 8
@@ -31,11 +31,10 @@ class ValueLearner:
         self.observer, self.preset, self.device = observer, preset, device
         self.generator = np.random.default_rng(seed)
         torch.manual_seed(seed)
-        network = AfterstateValues([observer.size, *LAYERS]).to(device)
-        rates = (preset.learning_rate, preset.weight_decay, preset.average_decay)
-        self.averaged = AveragedNetwork(network, *rates).to(device)
+        network = AfterstateValues([observer.size, *preset.layers]).to(device)
+        self.averaged = AveragedNetwork(network, preset.learning_rate, 0.0, preset.average_decay).to(device)
         self._boards = Boards(observer, preset, self.generator)
-        self._replay = Replay(preset.buffer, observer.size)
+        self._replay = Replay(preset.buffer_size, observer.size)
         rules = observer.rules
         # A game that is only ended by a limit of plies may go round in circles: what is far away counts less there.
         self._gamma = preset.gamma if rules.max_plies > len(rules.numbers) else 1.0
@@ -43,9 +42,7 @@ class ValueLearner:
 
     def weights(self) -> Tensors:
         """Return the weights that play: the average."""
-        average = self.averaged.average
-        assert isinstance(average, AfterstateValues)
-        return average.tensors()
+        return self.averaged.average.tensors()
 
     def agent(self, weights: Tensors) -> LearnedAgent:
         """Return the agent with such weights."""
@@ -56,12 +53,12 @@ class ValueLearner:
         self.averaged.anneal(spent)
         for _ in range(PLIES_AT_ONCE):
             self._replay.add(*self._boards.play(self._values, self._gamma))
-            if self._replay.filled >= self.preset.first_update:
-                self._samples_due += self.preset.boards * self.preset.samples_per_ply
+            if self._replay.filled >= self.preset.learning_starts:
+                self._samples_due += self.preset.n_envs * self.preset.samples_per_ply
             while self._samples_due >= self.preset.batch_size:
                 self._samples_due -= self.preset.batch_size
                 self._update()
-        return PLIES_AT_ONCE * self.preset.boards
+        return PLIES_AT_ONCE * self.preset.n_envs
 
     def _update(self) -> None:
         drawn = self._replay.draw(self.preset.batch_size, self.generator)

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from agents.checkpoint import Tensors
+from train.runs.averaged import PlayableNetwork
 
 
-class AfterstateValues(nn.Module):
+class AfterstateValues(PlayableNetwork):
     """Linear layers with ReLU between them; the value of an afterstate is the hyperbolic tangent of what comes out."""
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -30,10 +31,15 @@ class AfterstateValues(nn.Module):
         return last(features)[:, 0]  # type: ignore[no-any-return]
 
     def tensors(self) -> Tensors:
-        """Return copies of the weights as the network that plays has them, which has two outputs.
+        """Return the weights as the network that plays has them, with two outputs: a logit and an action value.
 
         They are one here: the policy prefers the move with the highest value.
         """
-        tensors = {name: tensor.detach().cpu().numpy() for name, tensor in self.named_parameters()}
-        last = f"move.{len(self.move) - 1}"
-        return {name: t.repeat(2, axis=0) if name.startswith(last) else t.copy() for name, t in tensors.items()}
+        return {name: t.repeat(2, axis=0) if self._is_last(name) else t for name, t in super().tensors().items()}
+
+    def set_tensors(self, tensors: Tensors) -> None:
+        """Set the weights to those of a network that plays; of its two outputs the last is the value."""
+        super().set_tensors({name: t[1:] if self._is_last(name) else t for name, t in tensors.items()})
+
+    def _is_last(self, name: str) -> bool:
+        return name.startswith(f"move.{len(self.move) - 1}.")

@@ -1,37 +1,50 @@
-"""The one set of hyperparameters for all games."""
+"""The one set of hyperparameters for all games; each is a flag of train/values.py."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 from agents.cards import Settings
+from train.runs.arguments import POSITIVE, SHARE, Checked, Limits, option, widths_of
 
-LAYERS = (256, 128)
-"""The widths of the network's hidden layers."""
+COUNT = Limits(1, 2**24)
 
 
 @dataclass(frozen=True)
-class Preset:
+class Preset(Checked):
     """How a network learns the values of afterstates from games that are played side by side."""
 
-    boards: int = 512
-    random_seats: float = 0.5
-    """The share of seats that play at random in all of a game."""
-    random_moves: float = 0.05
-    """The share of random moves of the others."""
-    random_openings: float = 0.5
-    """The share of games that begin with random plies: as many as a uniform draw of up to half of the longest game."""
-    buffer: int = 524_288
-    """So many of the latest afterstates are learned from."""
-    first_update: int = 20_000
-    """Learning begins with so many afterstates."""
-    samples_per_ply: float = 4.0
-    batch_size: int = 1024
-    learning_rate: float = 2e-3
-    weight_decay: float = 0.0
-    average_decay: float = 0.999
-    gamma: float = 0.99
-    """The discount where a game may go on for ever; elsewhere there is none."""
+    net_arch: str = option("the widths of the network's hidden layers ({})", "256,128")
+    n_envs: int = option("games played side by side ({})", 512, type=int, limits=Limits(1, 65_536))
+    random_seats: float = option("the share of seats that play a whole game at random ({})", 0.5, type=float, limits=SHARE)
+    exploration: float = option("the share of random moves of the other seats ({})", 0.05, type=float, limits=SHARE)
+    random_openings: float = option(
+        "the share of games that begin with random plies, up to half of the longest game ({})",
+        0.5,
+        type=float,
+        limits=SHARE,
+    )
+    buffer_size: int = option("the latest afterstates that are learned from ({})", 2**19, type=int, limits=COUNT)
+    learning_starts: int = option("afterstates that are met before anything is learned ({})", 20_000, type=int, limits=COUNT)
+    samples_per_ply: float = option("afterstates that are learned for each ply ({})", 4.0, type=float, limits=POSITIVE)
+    batch_size: int = option("afterstates in a minibatch ({})", 1024, type=int, limits=COUNT)
+    learning_rate: float = option(
+        "the first one: it falls with what is left of the budget, to a fiftieth ({})",
+        2e-3,
+        type=float,
+        limits=POSITIVE,
+    )
+    average_decay: float = option("what the average of the weights keeps at each step ({})", 0.999, type=float, limits=SHARE)
+    gamma: float = option("the discount where only a limit of plies ends every game ({})", 0.99, type=float, limits=SHARE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.layers  # noqa: B018 - it refuses what is none
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The widths of the hidden layers."""
+        return widths_of(self.net_arch)
 
     def settings(self) -> Settings:
         """Return what stands on the card."""
