@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from agents.cards import Card, NetworkCard, ObservationCard
 from agents.checkpoint import BadCheckpoint, Tensors, read_card, read_tensors, rules_of
 from agents.networks import AfterstateNetwork, FlatNetwork, Floats, Network, softmax
-from agents.nimbers import NimberNetwork, PartObserver
+from agents.nimbers import ExactParts, NimberNetwork, PartObserver
 from numduel_env.batch import BoolArray, Position
 from numduel_env.observation import AfterstateObserver, Observer
 from numduel_env.rules import Rules, same_rules
@@ -67,8 +67,11 @@ class Architecture(NamedTuple):
         return cls(NetworkCard(kind, tuple(layers)), ObservationCard(observer.lookahead, observer.layout))
 
 
-def load_agent(folder: Path, rules: Rules[Any]) -> LearnedAgent:
-    """Return the agent of a checkpoint for ``rules``; raises ``BadCheckpoint`` that names what does not fit."""
+def load_agent(folder: Path, rules: Rules[Any], exact: int = 0) -> LearnedAgent:
+    """Return the agent of a checkpoint for ``rules``; raises ``BadCheckpoint`` that names what does not fit.
+
+    Parts of at most ``exact`` numbers are not left to the network: see ``agents.nimbers.ExactParts``.
+    """
     card = read_card(folder)
     try:
         network = load_network(folder, card, rules)
@@ -77,6 +80,10 @@ def load_agent(folder: Path, rules: Rules[Any]) -> LearnedAgent:
         if (newer := read_card(folder)) == card:
             raise
         network = load_network(folder, newer, rules)
+    if exact:
+        if not isinstance(network, NimberNetwork):
+            raise BadCheckpoint(f"the network in {folder} does not judge parts, so none can be backed up exactly")
+        network.exact = ExactParts(network.observer.parts, exact)
     return LearnedAgent(rules, network)
 
 
@@ -127,11 +134,12 @@ def refuse_misfit(folder: Path, card: Card, here: Architecture) -> None:
             raise BadCheckpoint(f"the {part} in {folder} is {there}; here it is {wanted}")
 
 
-def reference_for(rules: Rules[Any]) -> Path:
-    """Return the folder of the trained agent that comes with the project for ``rules``."""
-    games = {folder: read_card(folder).game for folder in sorted(REFERENCES.glob("*/"))}
+def reference_for(rules: Rules[Any], program: str) -> Path:
+    """Return the folder of the agent that ``program`` has trained for ``rules`` and that comes with the project."""
+    cards = {folder: read_card(folder) for folder in sorted(REFERENCES.glob("*/"))}
+    games = {folder: card.game for folder, card in cards.items() if card.training and card.training.program == program}
     for folder, game in games.items():
         if same_rules(rules_of(game), rules):
             return folder
     known = ", ".join(map(str, games.values())) or "none"
-    raise BadCheckpoint(f"no trained agent comes with the project for this game; there are: {known}")
+    raise BadCheckpoint(f"no agent of {program} comes with the project for this game; there are: {known}")

@@ -117,6 +117,6 @@ class GrundyLearner:
 
     def _outputs(self, network: nn.Module, parts: Words) -> torch.Tensor:
         observed = torch.from_numpy(self.observer(parts)).to(self.device)
-        with torch.autocast(observed.device.type, torch.bfloat16, self.preset.bfloat16):
+        with torch.autocast(observed.device.type, torch.bfloat16, bool(self.preset.bfloat16)):
             outputs: torch.Tensor = network(observed)
         return outputs.float()

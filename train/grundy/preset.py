@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from agents.cards import Settings
 from numduel_env.cli import truth
@@ -45,8 +45,10 @@ class Preset(Checked):
     )
     weight_decay: float = option("the decoupled weight decay of AdamW ({})", 0.01, type=float, limits=Limits(0))
     average_decay: float = option("what the average of the weights keeps at each step ({})", 0.998, type=float, limits=SHARE)
-    bfloat16: bool = option(
-        "multiply matrices in bfloat16: much faster on processors that can ({})", False, type=truth, metavar="BOOL"
+    bfloat16: bool | None = option(
+        "whether matrices are multiplied in bfloat16 (where the processor has instructions for it)",
+        type=truth,
+        metavar="BOOL",
     )
 
     @property
@@ -54,9 +56,18 @@ class Preset(Checked):
         """The widths of the network's hidden layers."""
         return (self.width,) * (1 + self.depth)
 
+    def settled(self) -> Preset:
+        """Return the hyperparameters of a run, with nothing left open."""
+        return replace(self, bfloat16=multiplies_bfloat16() if self.bfloat16 is None else self.bfloat16)
+
     def settings(self) -> Settings:
         """Return what stands on the card."""
         return asdict(self)
 
 
-PRESET = Preset()
+def multiplies_bfloat16() -> bool:
+    """Return whether this processor has instructions for products in bfloat16."""
+    import torch
+
+    found = torch.cpu.get_capabilities()
+    return any(found.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agents.cards import Settings
 from agents.checkpoint import WANTED, Tensors, read_card
@@ -58,6 +58,9 @@ class Hyperparameters(Protocol):
     @property
     def layers(self) -> tuple[int, ...]:
         """The widths of the network's hidden layers."""
+
+    def settled(self) -> Self:
+        """Return the hyperparameters of a run, with nothing left open."""
 
     def settings(self) -> Settings:
         """Return what stands on the card."""
@@ -115,7 +118,7 @@ def run_method(method: Method, description: str | None) -> int:
 
     try:
         refuse_device(args.device)
-        run = prepared(method, task, preset)
+        run = prepared(method, task, preset.settled())
         with progress_bar() as progress:
             judge = judge_of(task.rules, progress)
         folder = Path(args.resume) if args.resume else new_folder(args.out, task.spec.slug)

@@ -46,9 +46,11 @@ class Preset(Checked):
         """The widths of the hidden layers."""
         return widths_of(self.net_arch)
 
+    def settled(self) -> Preset:
+        """Return the hyperparameters of a run, with nothing left open."""
+        return self
+
     def settings(self) -> Settings:
         """Return what stands on the card."""
         return asdict(self)
 
-
-PRESET = Preset()
