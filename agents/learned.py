@@ -62,7 +62,9 @@ class Architecture(NamedTuple):
     observation: ObservationCard
 
     @classmethod
-    def of(cls, kind: str, observer: Observer | AfterstateObserver | PartObserver, layers: Sequence[int]) -> Architecture:
+    def of(
+        cls, kind: str, observer: Observer | AfterstateObserver | PartObserver, layers: Sequence[int]
+    ) -> Architecture:
         """Return the description of a network with hidden ``layers`` over an observer's observations."""
         return cls(NetworkCard(kind, tuple(layers)), ObservationCard(observer.lookahead, observer.layout))
 

@@ -122,9 +122,7 @@ class NimberNetwork:
 
     def __init__(self, observer: PartObserver, tensors: Tensors, exact: ExactParts | None = None) -> None:
         self.observer, self.exact = observer, exact
-        self._layers = [
-            (tensors[f"part.{i}.weight"].T, tensors[f"part.{i}.bias"]) for i in range(len(tensors) // 2)
-        ]
+        self._layers = [(tensors[f"part.{i}.weight"].T, tensors[f"part.{i}.bias"]) for i in range(len(tensors) // 2)]
 
     @staticmethod
     def make_observer(rules: Rules[Any], lookahead: bool) -> PartObserver:
@@ -178,5 +176,6 @@ class NimberNetwork:
         (weight, bias), *inner, (last_weight, last_bias) = self._layers
         signal = signal @ weight + bias
         for inner_weight, inner_bias in inner:
-            signal = signal + np.maximum(signal, 0) @ inner_weight + inner_bias
-        return np.maximum(signal, 0) @ last_weight + last_bias
+            signal = signal + (np.maximum(signal, 0) @ inner_weight + inner_bias)
+        outputs: Floats = np.maximum(signal, 0) @ last_weight + last_bias
+        return outputs

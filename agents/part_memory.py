@@ -74,7 +74,8 @@ class PartMemory:
         np.bitwise_xor.at(values, after_rows, self.find(after_parts))
         first = np.flatnonzero(np.diff(rows, prepend=-1))
         reached = np.bitwise_or.reduceat(Word(1) << values.astype(Word), first)
-        return np.bitwise_count(reached & ~(reached + Word(1))).astype(np.uint8)
+        mexes: NDArray[np.uint8] = np.bitwise_count(reached & ~(reached + Word(1)))
+        return mexes
 
     def _add(self, parts: Words, values: NDArray[np.uint8]) -> None:
         order = np.argsort(parts)

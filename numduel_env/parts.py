@@ -61,7 +61,9 @@ class Parts:
         if disturbs is None:
             raise NotASum(_why_not(rules))
         if self.size > WIDTH:
-            raise NotASum(f"it has {self.size} numbers, and the parts of a position are kept as sets of at most {WIDTH}")
+            raise NotASum(
+                f"it has {self.size} numbers, and the parts of a position are kept as sets of at most {WIDTH}"
+            )
         shape = (self.size, self.size)
         if not isinstance(disturbs, np.ndarray) or disturbs.shape != shape or disturbs.dtype != bool:
             raise NotASum(f"disturbs must return an array of bool of shape {shape}")
@@ -76,7 +78,9 @@ class Parts:
         """Return the words ``[N]`` of sets of numbers ``[N, A]``."""
         padded = np.zeros((len(legal), WIDTH), bool)
         padded[:, : self.size] = legal
-        return np.packbits(padded, axis=-1, bitorder="little").view("<u8")[:, 0].astype(Word)
+        packed = np.packbits(padded, axis=-1, bitorder="little")
+        words: Words = packed.view("<u8")[:, 0].astype(Word)
+        return words
 
     def sets(self, words: Words) -> BoolArray:
         """Return the sets of numbers ``[N, A]`` of words."""

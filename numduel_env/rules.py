@@ -122,10 +122,10 @@ class Rules(ABC, Generic[PositionT]):
 
         By default a position of one field is taken to be its legal numbers.
         """
-        kind = type(self.initial())
-        if len(kind._fields) != 1:
+        first = self.initial()
+        if len(first) != 1:
             raise ValueError(f"{type(self).__name__} must say which position has these legal numbers: position_of")
-        return kind(legal)
+        return first._make([legal])
 
     @cached_property
     def remembered(self) -> States[PositionT]:

@@ -118,9 +118,9 @@ def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, fol
     A new run begins with the weights ``initial``, if there are some.
     """
     from train.runs.curve import draw_curve
+    from train.runs.state import restore
     from train.sb3_ppo.learner import make_learner
     from train.sb3_ppo.pool import Pool
-    from train.runs.state import restore
     from train.sb3_ppo.watch import Watch
 
     # What was asked for, and how far it has come: a card, which is written again and again.

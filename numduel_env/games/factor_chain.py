@@ -69,7 +69,9 @@ class FactorChain(Rules[Chain]):
         unanswered = replies & (leaves.astype(np.float32) @ self._related == 0)
         of_all = [unused.sum(-1) % 2, ends.any(-1), ~unanswered.any(-1)]
         return np.concatenate(
-            [ends, unanswered, leaves, pool & (relatives % 2 == 1), np.stack(of_all, axis=-1)], axis=-1, dtype=np.float32
+            [ends, unanswered, leaves, pool & (relatives % 2 == 1), np.stack(of_all, axis=-1)],
+            axis=-1,
+            dtype=np.float32,
         )
 
     def available(self, position: Chain) -> BoolArray:

@@ -27,8 +27,12 @@ class Preset(Checked):
     )
     width: int = option("units of each hidden layer ({})", 384, type=int, limits=Limits(1, 4096))
     depth: int = option("residual layers between the first and the last ({})", 3, type=int, limits=Limits(0, 16))
-    games: int = option("random games of a round: it learns the parts that a move can leave ({})", 1000, type=int, limits=COUNT)
-    parts: int = option("of these parts so many are drawn, as often as they are met ({})", 60_000, type=int, limits=COUNT)
+    games: int = option(
+        "random games of a round: it learns the parts that a move can leave ({})", 1000, type=int, limits=COUNT
+    )
+    parts: int = option(
+        "of these parts so many are drawn, as often as they are met ({})", 60_000, type=int, limits=COUNT
+    )
     guesses: int = option(
         "of those too large for the memory, so many get a soft mex in a round ({})", 4000, type=int, limits=COUNT
     )
@@ -44,7 +48,9 @@ class Preset(Checked):
         limits=POSITIVE,
     )
     weight_decay: float = option("the decoupled weight decay of AdamW ({})", 0.01, type=float, limits=Limits(0))
-    average_decay: float = option("what the average of the weights keeps at each step ({})", 0.998, type=float, limits=SHARE)
+    average_decay: float = option(
+        "what the average of the weights keeps at each step ({})", 0.998, type=float, limits=SHARE
+    )
     bfloat16: bool | None = option(
         "whether matrices are multiplied in bfloat16 (where the processor has instructions for it)",
         type=truth,

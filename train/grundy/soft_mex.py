@@ -36,6 +36,7 @@ def soft_mex(observer: PartObserver, parts: Words, distributions: Distributions)
     first = np.flatnonzero(np.diff(rows, prepend=-1))
     no_move = np.exp(np.add.reduceat(np.log1p(-leaves), first, axis=0))
     all_below = np.cumprod(1 - no_move, axis=-1)
-    found = no_move.copy()
+    found: Floats = no_move.copy()
     found[:, 1:] *= all_below[:, :-1]
-    return (found / found.sum(-1, keepdims=True)).astype(np.float32)
+    found /= found.sum(-1, keepdims=True)
+    return found

@@ -59,7 +59,7 @@ class AveragedNetwork(nn.Module):
     def step(self, loss: torch.Tensor) -> None:
         """Take one step down the gradient of a loss, and let the average follow."""
         self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.optimizer.step()
         self.updates += 1
         updates = float(self.updates)

@@ -63,7 +63,9 @@ def tables(evaluation: Evaluation) -> str:
     if (sample := evaluation.sample) and (kept := sample.grade.kept) is not None:
         lines += ["", f"kept {kept:.2%} on {sample.positions:,} random positions (seed {SEED}): expert mastery"]
         if sample.later.kept is not None:
-            lines.append(f"kept {sample.later.kept:.2%} without the first position, where it plays {evaluation.opening}")
+            lines.append(
+                f"kept {sample.later.kept:.2%} without the first position, where it plays {evaluation.opening}"
+            )
         lines += [f"kept by numbers left: {stages}"] if (stages := by_stage(sample)) else []
     if evaluation.champion is not None:
         reached = "yes" if evaluation.champion else "no"

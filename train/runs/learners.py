@@ -174,5 +174,3 @@ def learn(run: Run, folder: Path, judge: Solver | None) -> str:
     written = f"{folder}: card.json, weights, curve.png"
     chosen = "The weights are the average of the last ones: the solver has no say in them."
     return summary(record.card, task.params, chosen, written, f"{method.name}:{folder}")
-
-

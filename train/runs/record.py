@@ -59,7 +59,13 @@ class Record:
         score = score_against(Entrant("random", RandomAgent(agent.rules)), agent, QUICK_DUELS)
         best_so_far = self.training.standing
         standing = self.grader.grade(agent, best_so_far) if self.grader else None
-        if self._best is None or self.latest or standing is None or best_so_far is None or standing.at_least(best_so_far):
+        if (
+            self._best is None
+            or self.latest
+            or standing is None
+            or best_so_far is None
+            or standing.at_least(best_so_far)
+        ):
             self._best = weights
             self._update(replace(self.training, standing=standing))
         kept = standing.sample.kept if standing else None

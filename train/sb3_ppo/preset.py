@@ -81,7 +81,9 @@ class Preset(Checked):
         In self-play the discount is -1: what is good for the next mover is bad for this one.
         """
         gamma = -1.0 if opponent == "self" else 1.0
-        return replace(self, gamma=gamma if self.gamma is None else self.gamma, net_arch=",".join(map(str, self.layers)))
+        return replace(
+            self, gamma=gamma if self.gamma is None else self.gamma, net_arch=",".join(map(str, self.layers))
+        )
 
     def settings(self) -> Settings:
         """Return what stands on the card."""

@@ -14,8 +14,8 @@ from agents.networks import AfterstateNetwork
 from numduel_env.observation import AfterstateObserver
 from train.runs.progress import Budget, Report, silent_report
 from train.runs.record import Record, describe
-from train.sb3_ppo.pool import Pool
 from train.runs.state import training_tensors
+from train.sb3_ppo.pool import Pool
 
 UPDATES_PER_CHECK = 4
 """The learner is graded and saved every few updates."""

@@ -20,8 +20,8 @@ class AfterstateValues(PlayableNetwork):
         self.move = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise([*widths, 1]))
         with torch.no_grad():
             # So the first values are small.
-            self.move[-1].weight.mul_(0.1)  # type: ignore[operator, union-attr]
-            self.move[-1].bias.zero_()  # type: ignore[operator, union-attr]
+            self.move[-1].weight.mul_(0.1)  # type: ignore[operator]
+            self.move[-1].bias.zero_()  # type: ignore[operator]
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Return ``[N]``, whose hyperbolic tangents are the values."""
