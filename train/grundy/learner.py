@@ -36,8 +36,8 @@ class Lesson(NamedTuple):
 class GrundyLearner:
     """Learns the Grundy values of the parts that random games meet.
 
-    Of parts of at most ``preset.memory`` numbers they are known, from retrograde analysis; of larger ones the network's own
-    average guesses: the soft mex over their moves, by its values of the parts that these leave.
+    Of parts of at most ``preset.memory`` numbers they are known, from retrograde analysis; of larger ones the network's
+    own average guesses: the soft mex over their moves, by its values of the parts that these leave.
     """
 
     def __init__(self, observer: PartObserver, preset: Preset, seed: int, device: str = "cpu") -> None:
