@@ -23,7 +23,7 @@ from numduel_env.rules import Rules
 CHUNK = 4096
 """The network is asked about so many parts at a time."""
 
-BUDGET, MOST_REMEMBERED = 10_000, 20_000_000
+BUDGET, MOST_REMEMBERED = 20_000, 20_000_000
 
 LEAST = np.float32(1e-6)
 """No probability of a move is smaller: rounding leaves some a little below 0."""
