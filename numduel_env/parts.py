@@ -84,7 +84,8 @@ class Parts:
 
     def sets(self, words: Words) -> BoolArray:
         """Return the sets of numbers ``[N, A]`` of words."""
-        return np.unpackbits(_bytes(words), axis=-1, count=self.size, bitorder="little").view(bool)
+        sets: BoolArray = np.unpackbits(_bytes(words), axis=-1, count=self.size, bitorder="little").view(bool)
+        return sets
 
     def moves(self, words: Words) -> Moves:
         """Return all moves of words."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agents.cards import Settings
-from agents.checkpoint import WANTED, Tensors, read_card
+from agents.checkpoint import CURVE, WANTED, Tensors, read_card
 from agents.learned import Architecture, fitting_weights, read_weights, refuse_misfit
 from numduel_env.cli import progress_bar, truth
 from numduel_env.rules import Rules
@@ -18,7 +18,7 @@ from numduel_env.solvers import Solver
 from numduel_env.storage import write_atomically
 from train.runs.arguments import INFINITE, LocalArguments, make_parser, option
 from train.runs.evaluation import evaluate_agent, summary
-from train.runs.folder import card_of_run, new_folder, run_in
+from train.runs.folder import card_of_run, new_folder, run_in, saving_when_stopped
 from train.runs.grading import Grader, judge_of
 from train.runs.progress import Budget, learning_bar
 from train.runs.record import Record, begin_card
@@ -163,14 +163,15 @@ def learn(run: Run, folder: Path, judge: Solver | None) -> str:
         learner.averaged.begin_with(run.initial)
     with learning_bar(record.training.progress.plies) as report:
         loop = Loop(folder, record, learner, args.budget, args.until_perfect, report)
-        loop.run()
+        with saving_when_stopped(loop.save_unfinished):
+            loop.run()
 
     # What became of it.
     with progress_bar() as progress:
         record.conclude(evaluate_agent(learner.agent(record.best), judge, progress))
     title = f"{task.spec.name}, {method.program}, seed {args.seed}"
-    write_atomically(folder / "curve.png", draw_curve(record.training.curve, title))
+    write_atomically(folder / CURVE, draw_curve(record.training.curve, title))
     loop.save(finished=True)
-    written = f"{folder}: card.json, weights, curve.png"
+    written = f"{folder}: card.json, weights, {CURVE}"
     chosen = "The weights are the average of the last ones: the solver has no say in them."
     return summary(record.card, task.params, chosen, written, f"{method.name}:{folder}")

@@ -51,6 +51,7 @@ class Loop:
         progress = record.training.progress
         self.plies, self._watch = progress.plies, Stopwatch(progress.seconds)
         self._checked_at = self._watch.seconds, self.spent
+        self._learned()
 
     @property
     def spent(self) -> float:
@@ -63,7 +64,9 @@ class Loop:
         if not self.record.training.curve:
             self.check()
         while (spent := self.spent) < 1 and not (self.until_perfect and self.record.perfect):
-            self.plies += self.learner.learn(spent)
+            plies = self.learner.learn(spent)
+            self.plies += plies
+            self._learned()
             self.report(self.plies, self.spent)
             seconds, share = self._checked_at
             if self.spent - share >= CHECK_SHARE or self._watch.seconds - seconds >= CHECK_SECONDS:
@@ -71,17 +74,27 @@ class Loop:
         if self.record.training.curve[-1].plies != self.plies:
             self.check()
 
+    def _learned(self) -> None:
+        """Note that the learner has learned for a while: a run that is stopped in the middle goes on from here."""
+        self._at = self.plies, self._watch.seconds
+        self._weights, self._state = self.learner.weights(), training_tensors(self.learner.averaged)
+
     def check(self) -> None:
         """Grade the learner and save everything."""
         self._checked_at = self._watch.seconds, self.spent
         with self._watch.stopped():
-            weights = self.learner.weights()
-            point = self.record.add(weights, self.learner.agent(weights), self.plies, self._checked_at[0])
+            point = self.record.add(self._weights, self.learner.agent(self._weights), *self._at)
             self.save(finished=False)
         self.report(self.plies, self.spent, describe(point))
 
+    def save_unfinished(self) -> None:
+        """Write what has been learned by a run that is stopped, if there is a checkpoint already."""
+        if self.record.training.curve:
+            self.record.keep(self._weights)
+            self.save(finished=False)
+
     def save(self, *, finished: bool) -> None:
-        """Write the checkpoint as it is now."""
-        self.record.advance(self.plies, self._checked_at[0], finished=finished)
-        files = {"weights": self.record.best, "state": training_tensors(self.learner.averaged)}
+        """Write the checkpoint as it is."""
+        self.record.advance(*self._at, finished=finished)
+        files = {"weights": self.record.best, "state": self._state}
         self.record.card = write_checkpoint(self.folder, self.record.card, files)

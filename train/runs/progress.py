@@ -23,17 +23,18 @@ class Stopwatch:
     """Counts the CPU seconds of this process, whatever else the machine does, on top of those ``before``."""
 
     def __init__(self, before: float) -> None:
-        self._before, self._began = before, time.process_time()
+        self._before = before
+        self._began: float | None = time.process_time()
 
     @property
     def seconds(self) -> float:
         """The CPU seconds so far."""
-        return self._before + time.process_time() - self._began
+        return self._before + (0 if self._began is None else time.process_time() - self._began)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Leave out what happens meanwhile."""
-        self._before = self.seconds
+        self._before, self._began = self.seconds, None
         try:
             yield
         finally:
