@@ -197,7 +197,10 @@ def _examine(parts: Parts) -> None:
             raise NotASum(reason)
         legal = rules.legal(position)
         words, (rows, actions) = parts.words(legal), np.nonzero(legal)
-        if not np.array_equal(rules.legal(rules.position_of(legal)), legal):
+        same = rules.position_of(legal)
+        if [np.shape(field) for field in same] != [np.shape(field) for field in position]:
+            raise NotASum("it must say which position has given legal numbers (Rules.position_of)")
+        if not np.array_equal(rules.legal(same), legal):
             raise NotASum("position_of returns a position with other legal numbers")
         after = parts.words(rules.legal(rules.play(take_rows(position, rows), actions)))
         if not np.array_equal(parts.moves(words).after, after):

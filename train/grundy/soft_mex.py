@@ -26,8 +26,13 @@ def sums(observer: PartObserver, words: Words, distributions: Distributions) -> 
 def soft_mex(observer: PartObserver, parts: Words, distributions: Distributions) -> Floats:
     """Return ``[N, values]``, the distribution of the Grundy value of each part: that of the mex over its moves.
 
-    The moves are taken for independent, which they are not: what two of them leave may share parts. Then the mex is k
-    with the probability that no move leaves k, and that some move leaves each smaller value.
+    A value is left by some move, or by none. For each value the moves are taken for independent of each other, and then
+    the values of each other; they are neither, since two moves may leave the same parts, and one move leaves one value
+    alone. So this is exact where the parts are known, and else a guess: the mex is k with the probability that no move
+    leaves k, times those that some move leaves each smaller value. That is, over all sets of values::
+
+        for left in subsets(values):
+            found[mex(left)] += product(some_move[v] if v in left else 1 - some_move[v] for v in values)
     """
     rows, _, after = observer.parts.moves(parts)
     unique, where = np.unique(after, return_inverse=True)
