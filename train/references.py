@@ -3,6 +3,7 @@
     python train/references.py                        the table of all, from the checkpoints as they are
     python train/references.py --retrain              train every one of them as RECIPES says
     python train/references.py --retrain prime-rumble
+    python train/references.py --regrade              write on the cards how they play now
 
 An agent that was trained anew takes the place of the old one.
 """
@@ -75,11 +76,15 @@ def without_place(card: Card) -> Card:
     return replace(card, training=replace(card.training, arguments=card.training.arguments | {"out": None}))
 
 
-def row(name: str) -> str:
-    """Return one line of the table, from playing and grading the agent now."""
-    card = read_card(REFERENCES / name)
+def row(name: str, *, rewrite: bool) -> str:
+    """Return one line of the table, from playing and grading the agent now; that may be written on its card."""
+    place = REFERENCES / name
+    card = read_card(place)
     rules = rules_of(card.game)
-    evaluation = evaluate_agent(load_agent(REFERENCES / name, rules), solver_for(rules))
+    evaluation = evaluate_agent(load_agent(place, rules), solver_for(rules))
+    if rewrite:
+        weights = {"weights": read_tensors(place, card, "weights")}
+        write_checkpoint(place, replace(card, evaluation=evaluation), weights)
     score = evaluation.scores["random"]
     exams = "; ".join(f"{exam.where}: {exam.grade}" for exam in evaluation.exams)
     sample = evaluation.sample
@@ -100,6 +105,7 @@ def main() -> int:
     parser = OneLineParser(prog="train/references.py", description=__doc__)
     which = ", ".join(RECIPES)
     parser.add_argument("--retrain", nargs="*", metavar="NAME", help=f"train these anew, or all: {which}")
+    parser.add_argument("--regrade", action="store_true", help="write on the cards how they play now")
     args = parser.parse_args()
     for name in args.retrain or ():
         if name not in RECIPES:
@@ -112,13 +118,11 @@ def main() -> int:
         with progress_bar() as progress:
             for done, name in enumerate(RECIPES):
                 progress("agents", done, len(RECIPES))
-                rows.append(row(name))
+                rows.append(row(name, rewrite=args.regrade))
     except BadCheckpoint as wrong:
         parser.error(str(wrong))
     kept = "kept / without the first position"
-    print(
-        f"| agent | trained for | against random, first / second seat | {kept} | opening | won thrown, drawn spoiled |"
-    )
+    print(f"| agent | trained for | against random, by seat | {kept} | opening | won thrown, drawn spoiled |")
     print("|---|---|---:|---:|---:|---|")
     print("\n".join(rows))
     return 0

@@ -231,11 +231,10 @@ def test_wrong_arguments(program, arguments, message, tmp_path):
 def test_an_own_game_is_learned():
     """What two methods more make of a game."""
     rules = find_game("tests.support.toys:Kayles").make_rules(pins=6)
-    learner = GrundyLearner(
-        PartObserver(rules), GrundyPreset(width=32, depth=1, games=200, parts=4000, memory=4), seed=0
-    )
-    for step in range(8):
-        learner.learn(step / 8)
+    preset = GrundyPreset(width=32, depth=1, games=100, batch_size=128, memory=4, learning_rate=0.01)
+    learner = GrundyLearner(PartObserver(rules), preset, seed=0)
+    for step in range(20):
+        learner.learn(step / 20)
     position = rules.initial((1,))
     agent = learner.agent(learner.weights())
     (action,) = agent.choose(position, rules.legal(position), np.random.default_rng(0))
