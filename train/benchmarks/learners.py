@@ -99,7 +99,7 @@ def exact_row(goal: Goal, seed: int, run: FinishedRun) -> str:
 
 
 NIM_ROWS = (5, 6, 7)
-NIM_MINUTES = 0.5
+NIM_MINUTES = 0.25
 
 
 def nim_rows(seeds: int) -> Iterator[str]:
