@@ -127,7 +127,7 @@ class Parts:
     def _reached_from(self, words: Words) -> Words:
         """Return the union of what each number of a word can disturb."""
         of_byte = _bytes(words)
-        union = self._disturbed[0].take(of_byte[:, 0])
+        union: Words = self._disturbed[0].take(of_byte[:, 0])
         for place in range(1, len(self._disturbed)):
             union |= self._disturbed[place].take(of_byte[:, place])
         return union

@@ -100,6 +100,8 @@ def exact_row(goal: Goal, seed: int, run: FinishedRun) -> str:
 
 NIM_ROWS = (5, 6, 7)
 NIM_MINUTES = 0.25
+NIM_PROGRAMS = {"ppo": (), "values": (), "nimbers": ("--memory", "0")}
+"""With a memory, every heap would be backed up to the end of the game."""
 
 
 def nim_rows(seeds: int) -> Iterator[str]:
@@ -109,11 +111,16 @@ def nim_rows(seeds: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as place:
         for rows in NIM_ROWS:
             heaps = ",".join(str(2 * row + 1) for row in range(rows))
-            for program in ("ppo", "values", "nimbers"):
-                options = ("--game", "nim:Nim", "--heaps", heaps, "--minutes", str(NIM_MINUTES))
+            for program, more in NIM_PROGRAMS.items():
+                options = ("--game", "nim:Nim", "--heaps", heaps, "--minutes", str(NIM_MINUTES), *more)
                 for seed in range(seeds):
                     run = finished_run(program, options, seed, Path(place) / f"{program}-{rows}-{seed}")
                     exams = "; ".join(f"{exam.where}: {exam.grade}" for exam in run.evaluation.exams)
-                    cells = [heaps, f"`train/{program}.py`", str(seed), f"{run.progress.seconds:.0f}"]
+                    cells = [
+                        heaps,
+                        f"`{' '.join([f'train/{program}.py', *more])}`",
+                        str(seed),
+                        f"{run.progress.seconds:.0f}",
+                    ]
                     cells += [f"{run.kept:.2%}", f"{run.kept_later:.2%}", exams]
                     yield f"| {' | '.join(cells)} |"
