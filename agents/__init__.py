@@ -4,8 +4,9 @@ Where each agent lives, by the name that it has on every command line, as ``oppo
 
 - ``random``, ``greedy``, ``solver``: in the wheel, ``numduel_env/agent.py``, and importable from here
 - ``mcts``: ``mcts.py``, with its tree in ``search_tree.py``
-- ``ppo``, ``rllib``: ``learned.py``, with the networks in ``networks.py``, their files in ``cards.py`` and
-  ``checkpoint.py``, and in ``reference/`` the trained agents that come with the project
+- ``ppo``, ``values``, ``nimbers``, ``rllib``: ``learned.py``, with the networks in ``networks.py`` and ``nimbers.py``
+  (and exact Grundy values of small parts in ``part_memory.py``), their files in ``cards.py`` and ``checkpoint.py``, and
+  in ``reference/`` the trained agents that come with the project
 - ``openspiel``: ``openspiel.py``
 - ``llm``: ``llm.py``, with ``endpoint.py``, ``transcript.py`` and ``model_options.py``
 - ``human``: ``table.py``, in ``play.py`` and ``board.py`` only, which are made of the modules here and of ``browser/``
@@ -15,6 +16,7 @@ Importing this package makes the names known; what they need is imported when th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,9 @@ from numduel_env.agent import (
 )
 from numduel_env.rules import Rules, whole_number
 
+GUIDES = ("ppo", "values", "nimbers", "rllib")
+"""What training programs write: agents that can guide a search."""
+
 __all__ = ["AGENTS", "GreedyAgent", "MCTSAgent", "RandomAgent", "SolverAgent", "agent_names", "make_agent"]
 
 
@@ -48,7 +53,7 @@ def _evaluator(guide: str, rules: Rules[Any]) -> Evaluator:
     """Return the method with which the agent of this name guides a search."""
     evaluator: Evaluator | None = getattr(make_agent(guide, rules), "evaluate", None)
     if evaluator is None:
-        raise ValueError(f"{guide!r} cannot guide a search: it has no method evaluate, as ppo:PATH and rllib:PATH have")
+        raise ValueError(f"{guide!r} cannot guide a search: it has no method evaluate, as {', '.join(GUIDES)} have")
     return evaluator
 
 
@@ -60,20 +65,31 @@ def _simulations(name: str, text: str, least: int) -> int:
     return whole_number("the number of simulations", count, least)
 
 
-def _ppo(rules: Rules[Any], argument: str) -> Agent:
+def _trained(name: str) -> Callable[[Rules[Any], str], Agent]:
+    """Return what makes the agents that train/NAME.py has trained."""
+
+    def make(rules: Rules[Any], argument: str) -> Agent:
+        return _load(name, rules, argument)
+
+    return make
+
+
+def _load(name: str, rules: Rules[Any], argument: str, exact: int = 0) -> Agent:
     from agents.learned import load_agent, reference_for
 
+    program = f"train/{name}.py"
     if not argument:
-        raise ValueError("ppo:PATH needs the folder that train/ppo.py wrote, or ppo:reference")
-    return load_agent(reference_for(rules) if argument == "reference" else Path(argument), rules)
+        reference = "" if name == "rllib" else f", or {name}:reference"
+        raise ValueError(f"{name}:PATH needs the folder that {program} wrote{reference}")
+    is_reference = argument == "reference" and name != "rllib"
+    return load_agent(reference_for(rules, program) if is_reference else Path(argument), rules, exact)
 
 
-def _rllib(rules: Rules[Any], argument: str) -> Agent:
-    from agents.learned import load_agent
-
-    if not argument:
-        raise ValueError("rllib:PATH needs the folder that train/rllib.py wrote")
-    return load_agent(Path(argument), rules)
+def _nimbers(rules: Rules[Any], argument: str) -> Agent:
+    path, _, size = argument.rpartition(":")
+    if not (path and size.isdecimal()):
+        return _load("nimbers", rules, argument)
+    return _load("nimbers", rules, path, whole_number("SIZE, the most numbers of a part,", int(size[:9]), 0, 64))
 
 
 def _openspiel(rules: Rules[Any], argument: str) -> Agent:
@@ -94,9 +110,11 @@ def _human(rules: Rules[Any], argument: str) -> Agent:
     raise ValueError("a person plays as human with agents/play.py and agents/board.py only")
 
 
-register_agent("mcts", _mcts, "mcts", "mcts:SIMULATIONS", "mcts:SIMULATIONS:ppo:PATH", "mcts:SIMULATIONS:rllib:PATH")
-register_agent("ppo", _ppo, "ppo:PATH", "ppo:reference")
-register_agent("rllib", _rllib, "rllib:PATH")
+register_agent("mcts", _mcts, "mcts", "mcts:SIMULATIONS", *(f"mcts:SIMULATIONS:{guide}:PATH" for guide in GUIDES))
+register_agent("ppo", _trained("ppo"), "ppo:PATH", "ppo:reference")
+register_agent("values", _trained("values"), "values:PATH", "values:reference")
+register_agent("nimbers", _nimbers, "nimbers:PATH", "nimbers:PATH:SIZE", "nimbers:reference", "nimbers:reference:SIZE")
+register_agent("rllib", _trained("rllib"), "rllib:PATH")
 register_agent("openspiel", _openspiel, "openspiel:mcts:SIMULATIONS")
 llm.register()
 register_agent("human", _human)

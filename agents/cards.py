@@ -154,13 +154,24 @@ class Evaluation:
     """What an agent scored over ``duels`` duels with each opponent, and how it plays beside perfect play.
 
     ``sample`` is the exam on random positions, ``exams`` are the walks against every line, or what took their place;
-    without a solver there are none.
+    without a solver there are none. ``opening`` is the number that it opens with.
     """
 
     duels: Count
     scores: dict[str, SeatScores]
     sample: Exam | None
     exams: tuple[Exam, ...]
+    opening: int | None = None
+
+    @property
+    def champion(self) -> bool | None:
+        """Whether nothing is thrown or spoiled on any line of the opponent; None where not all were walked.
+
+        That is *champion* mastery, and *kept* on random positions measures *expert* mastery (Zhou & Riis, *Impartial
+        games: a challenge for reinforcement learning*, arXiv 2205.12787).
+        """
+        walks = [exam for exam in self.exams if exam.where in ("first seat", "second seat")]
+        return all(exam.exact and not exam.grade.blunders for exam in walks) if walks else None
 
 
 @dataclass(frozen=True)

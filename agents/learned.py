@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 
 from agents.cards import Card, NetworkCard, ObservationCard
 from agents.checkpoint import BadCheckpoint, Tensors, read_card, read_tensors, rules_of
-from agents.networks import NETWORKS, Floats, Network, softmax
+from agents.networks import AfterstateNetwork, FlatNetwork, Floats, Network, softmax
+from agents.nimbers import ExactParts, NimberNetwork, PartObserver
 from numduel_env.batch import BoolArray, Position
 from numduel_env.observation import AfterstateObserver, Observer
 from numduel_env.rules import Rules, same_rules
+
+NETWORKS: dict[str, type[FlatNetwork] | type[AfterstateNetwork] | type[NimberNetwork]] = {
+    network.kind: network for network in (FlatNetwork, AfterstateNetwork, NimberNetwork)
+}
+"""Networks by what a card calls their kind."""
 
 REFERENCES = Path(__file__).parent / "reference"
 """Holds a folder for each trained agent that comes with the project."""
@@ -56,13 +62,18 @@ class Architecture(NamedTuple):
     observation: ObservationCard
 
     @classmethod
-    def of(cls, kind: str, observer: Observer | AfterstateObserver, layers: Sequence[int]) -> Architecture:
+    def of(
+        cls, kind: str, observer: Observer | AfterstateObserver | PartObserver, layers: Sequence[int]
+    ) -> Architecture:
         """Return the description of a network with hidden ``layers`` over an observer's observations."""
         return cls(NetworkCard(kind, tuple(layers)), ObservationCard(observer.lookahead, observer.layout))
 
 
-def load_agent(folder: Path, rules: Rules[Any]) -> LearnedAgent:
-    """Return the agent of a checkpoint for ``rules``; raises ``BadCheckpoint`` that names what does not fit."""
+def load_agent(folder: Path, rules: Rules[Any], exact: int = 0) -> LearnedAgent:
+    """Return the agent of a checkpoint for ``rules``; raises ``BadCheckpoint`` that names what does not fit.
+
+    Parts of at most ``exact`` numbers are not left to the network: see ``agents.nimbers.ExactParts``.
+    """
     card = read_card(folder)
     try:
         network = load_network(folder, card, rules)
@@ -71,6 +82,10 @@ def load_agent(folder: Path, rules: Rules[Any]) -> LearnedAgent:
         if (newer := read_card(folder)) == card:
             raise
         network = load_network(folder, newer, rules)
+    if exact:
+        if not isinstance(network, NimberNetwork):
+            raise BadCheckpoint(f"the network in {folder} does not judge parts, so none can be backed up exactly")
+        network.exact = ExactParts(network.observer.parts, exact)
     return LearnedAgent(rules, network)
 
 
@@ -101,7 +116,10 @@ def fitting_weights(folder: Path, card: Card, rules: Rules[Any]) -> Tensors:
         raise BadCheckpoint(f"the card in {folder} does not describe its network: {wrong!r}") from None
     refuse_misfit(folder, card, Architecture.of(kind.kind, observer, card.network.layers))
     weights = read_tensors(folder, card, "weights")
-    shapes = kind.shapes(observer, card.network.layers)
+    try:
+        shapes = kind.shapes(observer, card.network.layers)
+    except ValueError as wrong:
+        raise BadCheckpoint(f"the card in {folder} does not describe its network: {wrong}") from None
     for name in sorted(shapes.keys() | weights.keys()):
         found = weights[name].shape if name in weights else None
         if found != shapes.get(name):
@@ -118,11 +136,12 @@ def refuse_misfit(folder: Path, card: Card, here: Architecture) -> None:
             raise BadCheckpoint(f"the {part} in {folder} is {there}; here it is {wanted}")
 
 
-def reference_for(rules: Rules[Any]) -> Path:
-    """Return the folder of the trained agent that comes with the project for ``rules``."""
-    games = {folder: read_card(folder).game for folder in sorted(REFERENCES.glob("*/"))}
+def reference_for(rules: Rules[Any], program: str) -> Path:
+    """Return the folder of the agent that ``program`` has trained for ``rules`` and that comes with the project."""
+    cards = {folder: read_card(folder) for folder in sorted(REFERENCES.glob("*/"))}
+    games = {folder: card.game for folder, card in cards.items() if card.training and card.training.program == program}
     for folder, game in games.items():
         if same_rules(rules_of(game), rules):
             return folder
     known = ", ".join(map(str, games.values())) or "none"
-    raise BadCheckpoint(f"no trained agent comes with the project for this game; there are: {known}")
+    raise BadCheckpoint(f"no agent of {program} comes with the project for this game; there are: {known}")

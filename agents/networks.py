@@ -153,9 +153,3 @@ def softmax(logits: Floats) -> Floats:
     weights = np.exp(logits - highest)
     probabilities: Floats = weights / np.maximum(weights.sum(-1, keepdims=True), 1)
     return probabilities
-
-
-NETWORKS: dict[str, type[FlatNetwork] | type[AfterstateNetwork]] = {
-    network.kind: network for network in (FlatNetwork, AfterstateNetwork)
-}
-"""Networks by what a card calls their kind."""

@@ -147,8 +147,9 @@ class _RandomGames:
         for name, part in features.items():
             self._is(np.asarray(part), f"the feature {name!r}", (count, *layout[name]), "biuf", within_one=True)
             _require(len(layout[name]) <= 1, f"the feature {name!r} must have the shape [...] or [..., k]")
-        outlook = self._called("outlook", position)
-        self._is(np.asarray(outlook), "outlook", (count, np.shape(outlook)[-1]), "biuf", within_one=True)
+        for method in ("outlook", "afterstate_features"):
+            found = np.asarray(self._called(method, position))
+            self._is(found, method, (count, found.shape[-1]), "biuf", within_one=True)
         self._is(np.asarray(self._called("appraise", position)), "appraise", (count,), "biuf")
         available = self._called("available", position)
         self._is(available, "available", (count, self.size), "b")

@@ -67,7 +67,7 @@ class Observer:
 
 
 class AfterstateObserver:
-    """Observes the afterstate of every legal move: its features and its outlook.
+    """Observes the afterstate of every legal move: its features, its outlook, and its afterstate features.
 
     ``layout`` names the parts in order with their sizes, ``size`` is that of one afterstate.
     """
@@ -77,15 +77,16 @@ class AfterstateObserver:
     def __init__(self, rules: Rules[Any]) -> None:
         self.rules = rules
         self._features = Observer(rules)
-        outlook = int(np.shape(rules.outlook(rules.initial()))[-1])
-        self.layout = self._features.layout | {"outlook": outlook}
+        first = rules.initial()
+        more = {"outlook": rules.outlook(first), "afterstate": rules.afterstate_features(first)}
+        self.layout = self._features.layout | {name: np.shape(part)[-1] for name, part in more.items() if part.size}
         self.size = sum(self.layout.values())
 
     def __call__(self, position: Position, legal: BoolArray) -> NDArray[np.float32]:
         """Return ``[moves, size]``: the legal moves of a batch with one axis, in the order of ``np.nonzero(legal)``."""
         after = afterstates(self.rules, position, legal)
-        outlook = self.rules.outlook(after)
-        return np.concatenate([self._features(after, None, (len(outlook),)), outlook], axis=-1, dtype=FLOAT)
+        outlook, more = self.rules.outlook(after), self.rules.afterstate_features(after)
+        return np.concatenate([self._features(after, None, (len(outlook),)), outlook, more], axis=-1, dtype=FLOAT)
 
 
 def afterstates(rules: Rules[PositionT], position: PositionT, legal: BoolArray) -> PositionT:

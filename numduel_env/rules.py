@@ -92,6 +92,13 @@ class Rules(ABC, Generic[PositionT]):
         replies = self.legal(position).mean(-1)
         return np.stack([replies == 0, replies], axis=-1)
 
+    def afterstate_features(self, position: PositionT) -> NDArray[Any]:
+        """Return ``[..., k]``, more features of an afterstate, for networks over afterstates alone; by default none.
+
+        They may be too many, or take too long, to stand in an environment's observation for every action.
+        """
+        return np.zeros((*self.legal(position).shape[:-1], 0), np.float32)
+
     def appraise(self, position: PositionT) -> NDArray[Any]:
         """Return ``[...]``, a heuristic evaluation of an unfinished position, larger if better for the mover.
 
@@ -99,6 +106,26 @@ class Rules(ABC, Generic[PositionT]):
         """
         moves: NDArray[np.int64] = self.legal(position).sum(-1)
         return moves
+
+    def disturbs(self) -> BoolArray | None:
+        """Return ``[A, A]``: which legal numbers can disturb each other, if positions are sums of independent parts.
+
+        By default None: the game does not say that they are. One that does promises that both players may always make
+        the same moves; that who cannot move has lost; that its legal numbers are all there is to a position, and none
+        comes back; and that a move changes nothing of what neither it nor, in turn, what it disturbs can disturb. So
+        the numbers that hang together are a game of their own. ``numduel_env.parts`` holds a game to all this.
+        """
+        return None
+
+    def position_of(self, legal: BoolArray) -> PositionT:
+        """Return the position ``[...]`` in which exactly these numbers ``[..., A]`` are legal, for such a game.
+
+        By default a position of one field is taken to be its legal numbers.
+        """
+        first = self.initial()
+        if len(first) != 1:
+            raise ValueError(f"{type(self).__name__} must say which position has these legal numbers: position_of")
+        return first._make([legal])
 
     @cached_property
     def remembered(self) -> States[PositionT]:

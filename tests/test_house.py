@@ -37,7 +37,7 @@ LAYERS = [
     ["numduel_env.games.prime_duel_product", "numduel_env.games.prime_duel_sum"],
     ["numduel_env.duel", "numduel_env.text", "numduel_env.storage"],
     ["numduel_env.games"],
-    ["numduel_env.duels", "numduel_env.observation", "numduel_env.checks", "numduel_env.dialogue"],
+    ["numduel_env.duels", "numduel_env.observation", "numduel_env.checks", "numduel_env.dialogue", "numduel_env.parts"],
     ["numduel_env.solvers", "numduel_env.cli", "numduel_env.picture"],
     ["numduel_env.agent"],
     ["numduel_env.writing"],

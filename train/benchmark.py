@@ -6,7 +6,8 @@
     python train/benchmark.py --only solvers
     python train/benchmark.py --game module:attribute   one game alone, of one's own or of the table
     python train/benchmark.py --peers       with Pgx and OpenSpiel, where they are installed
-    python train/benchmark.py --training    how well and how fast the games are learned; takes half an hour
+    python train/benchmark.py --training    how well and how fast the games are learned; takes some hours
+    python train/benchmark.py --training prime-rumble --part nimbers --seeds 1
     python train/benchmark.py --only rllib  RLlib's sampling, beside that of connect_four_v3, where it is installed
 
 The environments play uniformly random legal moves to the end and start again. Their yardstick, 1x, is PettingZoo's
@@ -24,7 +25,7 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 import argparse
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tqdm import tqdm
@@ -41,6 +42,7 @@ from train.benchmarks.solvers import minimax_measures, solver_measures
 
 SECTIONS = ("environments", "search", "solvers", "matches")
 MOST_SECONDS = 3600
+PARTS = ("ppo", "values", "nimbers", "nim")
 MORE_SECTIONS = ("rllib",)  # only when asked for: they need a virtual environment of their own
 
 
@@ -54,11 +56,17 @@ def main() -> int:
     parser.add_argument("--peers", action="store_true", help="time Pgx and OpenSpiel too")
     learned = "whole training runs instead, of all games or of one; nothing else should run beside them"
     parser.add_argument("--training", nargs="?", const="", metavar="GAME", help=learned)
+    parser.add_argument("--part", choices=PARTS, help="with --training, the runs of one program alone, or those of Nim")
+    parser.add_argument("--seeds", type=int, default=3, help="with --training, of runs without PPO (%(default)s)")
     parser.add_argument("--seconds", type=float, default=0.4, help="how long each timing takes (default: %(default)s)")
     parser.add_parameter_flags()
     args = parser.parse_args()
     if not 0 < args.seconds <= MOST_SECONDS:
         parser.error(f"--seconds must be positive and at most {MOST_SECONDS:,}, not {args.seconds}")
+    if args.seeds < 1:
+        parser.error(f"--seeds must be at least 1, not {args.seeds}")
+    if args.part and args.training is None:
+        parser.error("--part goes with --training")
     specs = chosen_specs(parser, args)
     files = {"--json": None if args.json == "-" else args.json, "--markdown": args.markdown}
     for option, file in files.items():
@@ -121,6 +129,7 @@ def measure(sections: Sequence[str], specs: list[GameSpec] | None, peers: bool, 
 def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     """Print how the games are learned, each line as soon as it is known."""
     try:
+        from train.benchmarks.learners import goal_rows, nim_rows
         from train.benchmarks.training import throughput_rows, training_rows
     except ImportError as missing:
         parser.error(f"--training needs {missing.name}, which is not installed: {WANTED}")
@@ -131,8 +140,16 @@ def report_training(parser: argparse.ArgumentParser, args: argparse.Namespace) -
     for other in ("json", "markdown", "only", "peers", "game"):
         if getattr(args, other):
             parser.error(f"--training goes with no --{other}")
-    for line in itertools.chain(throughput_rows(), [""], training_rows(game)):
-        tqdm.write(line)
+    parts = [args.part] if args.part else PARTS
+    tables: list[Iterator[str]] = []
+    if "ppo" in parts:
+        tables += [throughput_rows(), training_rows(game)]
+    tables += [goal_rows(program, game, args.seeds) for program in ("values", "nimbers") if program in parts]
+    if "nim" in parts and not game:
+        tables.append(nim_rows(args.seeds))
+    for table in tables:
+        for line in itertools.chain(table, [""]):
+            tqdm.write(line)
     return 0
 
 

@@ -28,7 +28,7 @@ from numduel_env.rules import Rules
 from numduel_env.solvers import Solver
 from numduel_env.storage import write_atomically
 from train.runs.arguments import make_parser
-from train.runs.evaluation import evaluate_agent, summary
+from train.runs.evaluation import BEST_BY_GRADE, evaluate_agent, summary
 from train.runs.folder import LOGS, card_of_run, new_folder, run_in, saving_when_stopped
 from train.runs.grading import Grader, judge_of
 from train.runs.progress import learning_bar
@@ -70,8 +70,11 @@ def main() -> int:
         return 1
     from threadpoolctl import threadpool_limits
 
+    from train.runs.device import refuse_device
+
     try:
-        refuse_what_does_not_fit(args.device, task.rules, preset)
+        refuse_device(args.device)
+        refuse_what_does_not_fit(task.rules, preset)
         initial = None
         if args.init and not task.card:
             preset, initial = begin_from(Path(args.init), task.rules, preset)
@@ -88,14 +91,8 @@ def main() -> int:
         parser.error(str(wrong))
 
 
-def refuse_what_does_not_fit(device: str, rules: Rules[Any], preset: Preset) -> None:
-    """Raise a ``ValueError`` if there is no such device, or too little memory for the plies of an update."""
-    import torch
-
-    try:
-        torch.zeros(1, device=device).cpu()
-    except (RuntimeError, AssertionError, TypeError, ImportError) as wrong:
-        raise ValueError(f"--device {device} cannot be used: {str(wrong).splitlines()[0]}") from None
+def refuse_what_does_not_fit(rules: Rules[Any], preset: Preset) -> None:
+    """Raise a ``ValueError`` if there is too little memory for the plies of an update."""
     # All moves of all positions, twice in Stable-Baselines3.
     of_position = len(rules.numbers) * (1 + AfterstateObserver(rules).size) * 4
     needed = 2 * preset.plies_per_update * of_position
@@ -121,9 +118,9 @@ def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, fol
     A new run begins with the weights ``initial``, if there are some.
     """
     from train.runs.curve import draw_curve
+    from train.runs.state import restore
     from train.sb3_ppo.learner import make_learner
     from train.sb3_ppo.pool import Pool
-    from train.sb3_ppo.state import restore
     from train.sb3_ppo.watch import Watch
 
     # What was asked for, and how far it has come: a card, which is written again and again.
@@ -170,7 +167,7 @@ def learn(task: Task[PPOArguments], preset: Preset, initial: Tensors | None, fol
     write_atomically(folder / CURVE, draw_curve(record.training.curve, title))
     watch.save(finished=True)
     written = f"{folder}: card.json, weights, {CURVE}, {LOGS}"
-    return summary(record.card, task.params, written, f"ppo:{folder}")
+    return summary(record.card, task.params, BEST_BY_GRADE, written, f"ppo:{folder}")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from numduel_env.cli import progress_bar, run_program
 from numduel_env.observation import Observer
 from train.rllib_ppo.preset import LAYERS, PRESET
 from train.runs.arguments import MINUTES, Limits, RunArguments, make_parser, option
-from train.runs.evaluation import evaluate_agent, summary
+from train.runs.evaluation import BEST_BY_GRADE, evaluate_agent, summary
 from train.runs.folder import run_in, saving_when_stopped
 from train.runs.grading import Grader, judge_of
 from train.runs.progress import learning_bar
@@ -151,7 +151,7 @@ def learn(task: Task[RLlibArguments], place: RunFolder) -> str:
     except BadCheckpoint as wrong:
         raise BadCheckpoint(f"{wrong}; all of the run is in {place.folder}") from None
     written = f"{place}: card.json, weights, {record.training.state}"
-    return summary(record.card, task.params, written, f"rllib:{place.folder}")
+    return summary(record.card, task.params, BEST_BY_GRADE, written, f"rllib:{place.folder}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ book's game.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,30 @@ class FactorChain(Rules[Chain]):
 
     def features(self, position: Chain) -> dict[str, NDArray[Any]]:
         return {"pool": position.pool, "followers": position.followers}
+
+    @cached_property
+    def _related(self) -> NDArray[np.float32]:
+        return self.related.astype(np.float32)
+
+    def afterstate_features(self, position: Chain) -> NDArray[Any]:
+        """A look at the replies: which end the game, and which cannot be answered by a number that ends it.
+
+        A reply ends the game if it has no unused relative, and an answer does if the reply is its only one: a leaf.
+        Then which unused numbers are leaves, and which have an odd number of unused relatives; whether an odd number
+        is unused; whether any reply ends the game, and whether all can be answered so.
+        """
+        pool, replies = position.pool, position.followers
+        unused = pool.astype(np.float32)
+        relatives = unused @ self._related
+        leaves = pool & (relatives == 1)
+        ends = replies & (relatives == 0)
+        unanswered = replies & (leaves.astype(np.float32) @ self._related == 0)
+        of_all = [unused.sum(-1) % 2, ends.any(-1), ~unanswered.any(-1)]
+        return np.concatenate(
+            [ends, unanswered, leaves, pool & (relatives % 2 == 1), np.stack(of_all, axis=-1)],
+            axis=-1,
+            dtype=np.float32,
+        )
 
     def available(self, position: Chain) -> BoolArray:
         return position.pool

@@ -29,6 +29,9 @@ ENDINGS = ("higher", "refill", "draw")
 
 ONE = np.int8(1)
 
+MOST_SCORES = 256
+"""For no more scores than these has each a feature of its own."""
+
 
 class PoolAndScores(NamedTuple):
     """The numbers left to choose from (none once somebody has the target), the mover's score and the opponent's."""
@@ -108,6 +111,14 @@ class PrimeDuelSum(Rules[PoolAndScores]):
         facts = np.stack([position.mine / self.target, position.theirs / self.target, reached, empty], axis=-1)
         needs = [score[..., None] + self.numbers == self.target for score in (position.mine, position.theirs)]
         return np.concatenate([facts, *needs], axis=-1)
+
+    def afterstate_features(self, position: PoolAndScores) -> NDArray[Any]:
+        """Both scores one-hot, where the target is small enough for that."""
+        if self.target >= MOST_SCORES:
+            return super().afterstate_features(position)
+        scores = np.arange(self.target + 1)
+        one_hot = [np.asarray(score)[..., None] == scores for score in (position.mine, position.theirs)]
+        return np.concatenate(one_hot, axis=-1, dtype=np.float32)
 
     def appraise(self, position: PoolAndScores) -> NDArray[Any]:
         """The mover's lead."""

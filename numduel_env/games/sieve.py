@@ -55,6 +55,10 @@ class Sieve(Rules[Pool]):
         pool &= position.pool
         return Pool(pool)
 
+    def disturbs(self) -> BoolArray:
+        """Factors and multiples."""
+        return self.removes | self.removes.T
+
     def features(self, position: Pool) -> dict[str, NDArray[Any]]:
         return {"pool": position.pool}
 

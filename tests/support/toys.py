@@ -95,3 +95,41 @@ class Seeded(TwoHeaps):
 
     def __init__(self, seed: int = 3) -> None:
         super().__init__(seed)
+
+
+class Pins(NamedTuple):
+    """Which pins of a row stand."""
+
+    standing: BoolArray
+
+
+class Kayles(Rules[Pins]):
+    """Knock over one pin of a row, or two neighbours; whoever knocks over the last one wins.
+
+    Number 3 is the third pin alone, 103 is the third and the fourth.
+    """
+
+    def __init__(self, pins: int = 7) -> None:
+        self.pins = whole_number("pins", pins, 2, 32)
+        self.numbers = np.concatenate([np.arange(pins), 100 + np.arange(pins - 1)]) + 1
+        place = np.arange(pins)
+        self.hits = (place == (self.numbers[:, None] - 1) % 100) | (place == (self.numbers[:, None] - 1) - 99)
+        self.max_plies = pins
+
+    def initial(self, shape: tuple[int, ...] = ()) -> Pins:
+        return Pins(np.ones((*shape, self.pins), bool))
+
+    def legal(self, position: Pins) -> BoolArray:
+        return (position.standing[..., None, :] | ~self.hits).all(-1)
+
+    def play(self, position: Pins, action: Any) -> Pins:
+        return Pins(position.standing & ~self.hits[action])
+
+    def features(self, position: Pins) -> dict[str, NDArray[Any]]:
+        return {"standing": position.standing}
+
+    def disturbs(self) -> BoolArray:
+        return (self.hits[:, None] & self.hits).any(-1)
+
+    def position_of(self, legal: BoolArray) -> Pins:
+        return Pins(legal[..., : self.pins])

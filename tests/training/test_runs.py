@@ -19,8 +19,8 @@ from tests.training.learners import PROGRAM, new_card, reopen, rewrite_card, sma
 from train.runs.folder import LOCK, LOGS, new_folder, occupied, run_in
 from train.runs.progress import Budget
 from train.runs.record import Record, session_seed
+from train.runs.state import is_sound, restore, training_tensors
 from train.sb3_ppo.preset import PRESET
-from train.sb3_ppo.state import is_sound, restore, training_tensors
 from train.sb3_ppo.watch import LEAST_ANNEALING, Watch
 
 

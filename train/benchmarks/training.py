@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,17 +16,15 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from tqdm import tqdm
 
-from agents.cards import Card, Evaluation, TrainingProgress
-from agents.checkpoint import read_card, rules_of
+from agents.checkpoint import rules_of
 from agents.learned import load_agent
 from agents.mcts import MCTSAgent
 from numduel_env.evaluation.exploitability import walk
 from numduel_env.games import find_game
 from numduel_env.solvers import solver_for
+from train.benchmarks.runs import FinishedRun, finished_run
 from train.sb3_ppo.learner import make_learner
 from train.sb3_ppo.preset import PRESET
-
-PPO = Path(__file__).parent.parent / "ppo.py"
 
 
 @dataclass(frozen=True)
@@ -54,44 +50,6 @@ class Goal:
     def passes(self, run: FinishedRun) -> bool:
         """Return whether a run has reached the bar in time."""
         return run.seconds < self.seconds and self.reaches(run)
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """One finished run: its card, its folder and the seconds of the whole process."""
-
-    card: Card
-    folder: Path
-    seconds: float
-
-    @property
-    def progress(self) -> TrainingProgress:
-        """How long it has learned."""
-        assert self.card.training is not None
-        return self.card.training.progress
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """What its agent can do."""
-        assert self.card.evaluation is not None
-        return self.card.evaluation
-
-    @property
-    def perfect(self) -> bool:
-        """Whether nothing is thrown or spoiled against every opponent line nor, if all are known, in any position."""
-        return not any(exam.grade.blunders or exam.refusal for exam in self.evaluation.exams)
-
-    @property
-    def kept(self) -> float:
-        """The share of moves kept on random positions."""
-        sample = self.evaluation.sample
-        return (sample and sample.grade.kept) or 0.0
-
-    @property
-    def against_random(self) -> float:
-        """The score in the worse of the two seats."""
-        scores = self.evaluation.scores["random"]
-        return min(scores.first, scores.second)
 
 
 def kept_at_least(share: float) -> Callable[[FinishedRun], bool]:
@@ -137,18 +95,6 @@ GOALS = [
 ]
 
 
-def train(goal: Goal, seed: int, folder: Path) -> FinishedRun:
-    """Run train/ppo.py to its end."""
-    options = ["--game", goal.game, *goal.options, "--seed", str(seed), "--out", str(folder)]
-    command = [sys.executable, str(PPO), *options]
-    start = time.perf_counter()
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - start
-    if ran.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed: {ran.stderr}")
-    return FinishedRun(read_card(folder), folder, seconds)
-
-
 def training_rows(wanted: str | None) -> Iterator[str]:
     """Yield the lines of a table: for each goal, or those of one game, how its runs went."""
     yield "| game | seeds | bar | reached | seconds, median and most | plies/s | kept | worse seat against random |"
@@ -159,7 +105,9 @@ def training_rows(wanted: str | None) -> Iterator[str]:
             runs = []
             for seed in range(goal.seeds):
                 bar.set_postfix_str(f"{goal.name}, seed {seed}")
-                runs.append(train(goal, seed, Path(place) / f"{number}-{seed}"))
+                runs.append(
+                    finished_run("ppo", ("--game", goal.game, *goal.options), seed, Path(place) / f"{number}-{seed}")
+                )
                 bar.update()
             seconds = [run.seconds for run in runs]
             rates = [run.progress.plies / run.progress.seconds for run in runs]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from agents.cards import MOST_UNITS
 from numduel_env.cli import OneLineParser, flag
 from train.runs.progress import Budget
 
@@ -56,6 +58,19 @@ def option(
     return field(default=default, metadata=own)
 
 
+MOST_LAYERS = 16
+
+
+def widths_of(net_arch: str) -> tuple[int, ...]:
+    """Return the widths of hidden layers as --net-arch has them, or raise a ``ValueError``."""
+    widths = net_arch.split(",")
+    allowed = (re.fullmatch("[1-9][0-9]{0,4}", width) and int(width) <= MOST_UNITS for width in widths)
+    if not all(allowed) or len(widths) > MOST_LAYERS:
+        wanted = f"up to {MOST_LAYERS} widths from 1 to {MOST_UNITS:,}, such as 64,64"
+        raise ValueError(f"--net-arch must be {wanted}, not {net_arch!r}")
+    return tuple(map(int, widths))
+
+
 class Checked:
     """A dataclass of options, which holds no number outside its limits."""
 
@@ -89,6 +104,23 @@ class RunArguments(Checked):
     def budget(self) -> Budget:
         """When the run ends."""
         return Budget(INFINITE, INFINITE if self.minutes is None else 60 * self.minutes)
+
+
+@dataclass(frozen=True)
+class LocalArguments(RunArguments):
+    """The arguments of a program that learns in its own process."""
+
+    plies: int | None = option("learn from this many plies (no limit)", ends_run=True, type=int, limits=Limits(1))
+    init: str | None = option(
+        "begin with the weights of the agent in this folder, of this game or of one that is observed alike",
+        metavar="FOLDER",
+    )
+    device: str = option("where the network learns, as torch names it ({})", "cpu", changeable=True)
+
+    @property
+    def budget(self) -> Budget:
+        """When the run ends."""
+        return super().budget._replace(plies=INFINITE if self.plies is None else self.plies)
 
 
 def make_parser(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+import numpy as np
+
 from agents.cards import Card, Evaluation, SeatScores
 from agents.learned import LearnedAgent
 from numduel_env.agent import GreedyAgent, RandomAgent, SolverAgent
@@ -20,6 +22,8 @@ FINAL_DUELS = 1_000
 
 SEED = 0
 """Of the positions and duels of an evaluation, whatever seed trained the learner: so all learners can be compared."""
+
+BEST_BY_GRADE = "The weights are the best of the run, chosen by the solver's grade."
 
 
 def score_against(opponent: Entrant, agent: LearnedAgent, duels: int) -> SeatScores:
@@ -41,7 +45,15 @@ def evaluate_agent(agent: LearnedAgent, judge: Solver | None, progress: Progress
         samples = [exam for exam in exams if exam.where == "random positions"]
         sample = samples[0] if samples else grade_sample(agent, judge, seed=SEED)
     scores = {opponent.name: score_against(opponent, agent, FINAL_DUELS) for opponent in opponents}
-    return Evaluation(FINAL_DUELS, scores, sample, exams)
+    return Evaluation(FINAL_DUELS, scores, sample, exams, opening_of(agent))
+
+
+def opening_of(agent: LearnedAgent) -> int:
+    """Return the number that an agent opens with."""
+    rules = agent.rules
+    first = rules.initial((1,))
+    (action,) = agent.choose(first, rules.legal(first), np.random.default_rng(SEED))
+    return int(rules.numbers[action])
 
 
 def tables(evaluation: Evaluation) -> str:
@@ -49,19 +61,37 @@ def tables(evaluation: Evaluation) -> str:
     lines = ["| opponent | score as first player | as second player |", "|---|---:|---:|"]
     lines += [f"| {name} | {score.first:.1%} | {score.second:.1%} |" for name, score in evaluation.scores.items()]
     if (sample := evaluation.sample) and (kept := sample.grade.kept) is not None:
-        lines += ["", f"kept {kept:.2%} on {sample.positions:,} random positions (seed {SEED})"]
+        lines += ["", f"kept {kept:.2%} on {sample.positions:,} random positions (seed {SEED}): expert mastery"]
+        if sample.later.kept is not None:
+            lines.append(
+                f"kept {sample.later.kept:.2%} without the first position, where it plays {evaluation.opening}"
+            )
+        lines += [f"kept by numbers left: {stages}"] if (stages := by_stage(sample)) else []
+    if evaluation.champion is not None:
+        reached = "yes" if evaluation.champion else "no"
+        lines.append(f"champion mastery, nothing thrown or spoiled on any line: {reached}")
     return "\n".join([*lines, *map(exam_line, evaluation.exams)])
 
 
-def summary(card: Card, params: Params, written: str, agent: str) -> str:
-    """Return what is printed of a finished run: how it learned, what it scored, what was written, how to play it."""
+def by_stage(exam: Exam) -> str:
+    """Return the shares kept by how many numbers are left, where there is more than one stage to tell apart."""
+    graded = [stage for stage in exam.stages if stage.grade.graded]
+    shares = [f"{stage.fewest}-{stage.most} {stage.grade.kept:.1%}" for stage in graded]
+    return ", ".join(shares) if len(shares) > 1 else ""
+
+
+def summary(card: Card, params: Params, chosen: str, written: str, agent: str) -> str:
+    """Return what is printed of a finished run: how it learned, what it scored, what was written, how to play it.
+
+    ``chosen`` says which of its weights were chosen.
+    """
     assert card.training is not None
     assert card.evaluation is not None
     game, progress = card.game.name, card.training.progress
     given = [part for name, value in params.items() for part in (flag(name), str(value))]
     lines = ["", f"{game}: {progress.plies:,} plies in {progress.seconds:.0f} s of learning"]
     if card.training.standing:
-        lines.append("The weights are the best of the run, chosen by the solver's grade.")
+        lines.append(chosen)
     lines += ["", tables(card.evaluation), "", written]
     lines.append("Play it: " + shlex.join(["python", "agents/play.py", "--game", game, *given, "--second", agent]))
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
@@ -16,6 +17,28 @@ class Budget(NamedTuple):
     def spent(self, plies: int, seconds: float) -> float:
         """Return the share of the budget that is spent."""
         return float(max(plies / self.plies, seconds / self.seconds))
+
+
+class Stopwatch:
+    """Counts the CPU seconds of this process, whatever else the machine does, on top of those ``before``."""
+
+    def __init__(self, before: float) -> None:
+        self._before = before
+        self._began: float | None = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """The CPU seconds so far."""
+        return self._before + (0 if self._began is None else time.process_time() - self._began)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Leave out what happens meanwhile."""
+        self._before, self._began = self.seconds, None
+        try:
+            yield
+        finally:
+            self._began = time.process_time()
 
 
 class Report(Protocol):

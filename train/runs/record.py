@@ -25,12 +25,12 @@ QUICK_DUELS = 200
 class Record:
     """The ``card`` of a run as it stands, and its ``best`` weights.
 
-    The best are those with the fewest mistakes by the solver's grade, or without a solver the latest: further training
-    may lose again what was learned.
+    The best are those with the fewest mistakes by the solver's grade, since further training may lose again what was
+    learned; or the latest, where there is no solver or it is not to choose (``latest``).
     """
 
-    def __init__(self, card: Card, grader: Grader | None) -> None:
-        self.card, self.grader = card, grader
+    def __init__(self, card: Card, grader: Grader | None, *, latest: bool = False) -> None:
+        self.card, self.grader, self.latest = card, grader, latest
         self._best: Tensors | None = None
 
     @property
@@ -59,7 +59,13 @@ class Record:
         score = score_against(Entrant("random", RandomAgent(agent.rules)), agent, QUICK_DUELS)
         best_so_far = self.training.standing
         standing = self.grader.grade(agent, best_so_far) if self.grader else None
-        if self._best is None or standing is None or best_so_far is None or standing.at_least(best_so_far):
+        if (
+            self._best is None
+            or self.latest
+            or standing is None
+            or best_so_far is None
+            or standing.at_least(best_so_far)
+        ):
             self._best = weights
             self._update(replace(self.training, standing=standing))
         kept = standing.sample.kept if standing else None

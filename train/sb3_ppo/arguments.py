@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from train.runs.arguments import INFINITE, Limits, RunArguments, option
+from train.runs.arguments import Limits, LocalArguments, option
 from train.runs.progress import Budget
 
 DEFAULT_PLIES = 1_000_000
@@ -12,7 +12,7 @@ OPPONENTS = ("self", "pool", "random", "greedy", "solver")
 
 
 @dataclass(frozen=True)
-class PPOArguments(RunArguments):
+class PPOArguments(LocalArguments):
     """What is to be learned, from whom and for how long."""
 
     plies: int | None = option(
@@ -21,12 +21,7 @@ class PPOArguments(RunArguments):
         type=int,
         limits=Limits(1),
     )
-    init: str | None = option(
-        "begin with the weights of the agent in this folder, of this game or of one that is observed alike",
-        metavar="FOLDER",
-    )
     opponent: str = option("whom to learn against ({}); pool: snapshots of itself", "self", choices=OPPONENTS)
-    device: str = option("where the network learns, as torch names it ({})", "cpu", changeable=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,5 +31,5 @@ class PPOArguments(RunArguments):
     @property
     def budget(self) -> Budget:
         """When the run ends."""
-        default = DEFAULT_PLIES if self.minutes is None else INFINITE
-        return super().budget._replace(plies=default if self.plies is None else self.plies)
+        no_limit = self.plies is None and self.minutes is None
+        return super().budget._replace(plies=DEFAULT_PLIES) if no_limit else super().budget

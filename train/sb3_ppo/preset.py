@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, replace
 
-from agents.cards import MOST_UNITS, Settings
+from agents.cards import Settings
 from numduel_env.cli import truth
-from train.runs.arguments import POSITIVE, SHARE, Checked, Limits, option
+from train.runs.arguments import POSITIVE, SHARE, Checked, Limits, option, widths_of
 
 COUNT = Limits(1, 2**24)
 AT_LEAST_ZERO = Limits(0)
 LAYERS = "64,64"
-MOST_LAYERS = 16
 
 
 @dataclass(frozen=True)
@@ -62,23 +60,15 @@ class Preset(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        widths = self._widths
-        allowed = (re.fullmatch("[1-9][0-9]{0,4}", width) and int(width) <= MOST_UNITS for width in widths)
-        if not all(allowed) or len(widths) > MOST_LAYERS:
-            wanted = f"up to {MOST_LAYERS} widths from 1 to {MOST_UNITS:,}, such as {LAYERS}"
-            raise ValueError(f"--net-arch must be {wanted}, not {self.net_arch!r}")
+        self.layers  # noqa: B018 - it refuses what is none
         if self.batch_size > self.plies_per_update:
             played = f"--n-envs times --n-steps, which is {self.plies_per_update:,}"
             raise ValueError(f"--batch-size must be at most {played}, not {self.batch_size:,}")
 
     @property
-    def _widths(self) -> list[str]:
-        return (LAYERS if self.net_arch is None else self.net_arch).split(",")
-
-    @property
     def layers(self) -> tuple[int, ...]:
         """The widths of the hidden layers."""
-        return tuple(map(int, self._widths))
+        return widths_of(LAYERS if self.net_arch is None else self.net_arch)
 
     @property
     def plies_per_update(self) -> int:
@@ -91,7 +81,9 @@ class Preset(Checked):
         In self-play the discount is -1: what is good for the next mover is bad for this one.
         """
         gamma = -1.0 if opponent == "self" else 1.0
-        return replace(self, gamma=gamma if self.gamma is None else self.gamma, net_arch=",".join(self._widths))
+        return replace(
+            self, gamma=gamma if self.gamma is None else self.gamma, net_arch=",".join(map(str, self.layers))
+        )
 
     def settings(self) -> Settings:
         """Return what stands on the card."""

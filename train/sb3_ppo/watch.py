@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ from agents.checkpoint import BadCheckpoint, Tensors, write_checkpoint
 from agents.learned import LearnedAgent
 from agents.networks import AfterstateNetwork
 from numduel_env.observation import AfterstateObserver
-from train.runs.progress import Budget, Report, silent_report
+from train.runs.progress import Budget, Report, Stopwatch, silent_report
 from train.runs.record import Record, describe
+from train.runs.state import is_sound, training_tensors
 from train.sb3_ppo.pool import Pool
-from train.sb3_ppo.state import is_sound, training_tensors
 
 UPDATES_PER_CHECK = 4
 """The learner is graded and saved every few updates."""
@@ -44,9 +43,8 @@ class Watch(BaseCallback):
         self.folder, self.record, self.observer = folder, record, observer
         self.budget, self.pool, self.report = budget, pool, report
         progress = record.training.progress
-        self.plies, self._seconds_before = progress.plies, progress.seconds
+        self.plies, self._stopwatch = progress.plies, Stopwatch(progress.seconds)
         """How many plies have been learned from: fewer than were played, while a rollout is collected."""
-        self._began = time.perf_counter()
         self._ended: float | None = None
         self._updates = 0
         self._is_playing = False
@@ -81,7 +79,7 @@ class Watch(BaseCallback):
             self.check()
         self.report(self.plies, self.spent)
         self.logger.dump(self.plies)
-        self._ended = time.perf_counter()
+        self._ended = self.seconds
 
     def _learned(self) -> None:
         """Note that an update is complete: a run that is stopped in the middle of the next one goes on from here."""
@@ -95,9 +93,8 @@ class Watch(BaseCallback):
 
     @property
     def seconds(self) -> float:
-        """How long this run has learned, in all its sessions."""
-        now = time.perf_counter() if self._ended is None else self._ended
-        return self._seconds_before + now - self._began
+        """How many CPU seconds this run has learned, in all its sessions, without grading and saving."""
+        return self._stopwatch.seconds if self._ended is None else self._ended
 
     @property
     def spent(self) -> float:
@@ -113,10 +110,11 @@ class Watch(BaseCallback):
         """Grade the learner, keep its weights if they are the best, and save everything."""
         weights = self.ppo.policy.tensors()
         agent = LearnedAgent(self.observer.rules, AfterstateNetwork(self.observer, weights))
-        point = self.record.add(weights, agent, self.plies, self.seconds)
-        if self.pool:
-            self.pool.add(weights)
-        self.save(finished=False)
+        with self._stopwatch.stopped():
+            point = self.record.add(weights, agent, self.plies, self.seconds)
+            if self.pool:
+                self.pool.add(weights)
+            self.save(finished=False)
         self.logger.record("grade/against random", point.against_random)
         if point.kept is not None:
             self.logger.record("grade/kept", point.kept)

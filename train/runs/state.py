@@ -52,9 +52,10 @@ def restore(policy: Any, folder: Path, card: Card) -> None:
                 number, _, moment = rest.partition(".")
                 moments.setdefault(int(number), {})[moment] = tensor
         policy.load_state_dict(weights)
-        if not moments and card.training and not card.training.progress.plies:
-            return  # nothing had been learned yet
-        for place, parameter in enumerate(policy.parameters()):
+        if not moments and not _has_learned(weights, card):
+            return
+        learning = [parameter for parameter in policy.parameters() if parameter.requires_grad]
+        for place, parameter in enumerate(learning):
             shape = tuple(parameter.shape)
             found = {moment: tuple(tensor.shape) for moment, tensor in moments.get(place, {}).items()}
             if found != {"step": (), "exp_avg": shape, "exp_avg_sq": shape}:
@@ -63,3 +64,10 @@ def restore(policy: Any, folder: Path, card: Card) -> None:
     except (RuntimeError, ValueError, KeyError) as wrong:
         reason = " ".join(str(wrong).split())
         raise BadCheckpoint(f"the state in {folder} does not fit this network: {reason}") from None
+
+
+def _has_learned(weights: dict[str, torch.Tensor], card: Card) -> bool:
+    """Return whether there was an update before the state was saved: some networks count them."""
+    if "updates" in weights:
+        return bool(weights["updates"] > 0)
+    return card.training is None or card.training.progress.plies > 0
