@@ -32,7 +32,8 @@ def test_observed_of_each_move_is_where_it_leads(game, params):
         moves = moves.reshape(16, len(rules.numbers), -1)[masks][:, 1:]
         after = rules.play_all(position)
         np.testing.assert_allclose(moves[:, : plain.size], plain(after, None, masks.shape)[masks], rtol=1e-6)
-        np.testing.assert_allclose(moves[:, plain.size :], rules.outlook(after)[masks], rtol=1e-6)
+        behind = np.concatenate([rules.outlook(after), rules.afterstate_features(after)], axis=-1)
+        np.testing.assert_allclose(moves[:, plain.size :], behind[masks], rtol=1e-6)
         observed, _, _, infos = adapted.step(random_legal(masks, generator))
         for info in infos:
             assert adapted.observation_space.contains(info.get("terminal_observation", dense(observed)[0]))
