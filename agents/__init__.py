@@ -107,7 +107,7 @@ def _openspiel(rules: Rules[Any], argument: str) -> Agent:
 
 
 def _human(rules: Rules[Any], argument: str) -> Agent:
-    raise ValueError("a person plays as human with agents/play.py and agents/board.py only")
+    raise ValueError("a person plays at the terminal or the board only, as human: python agents/play.py --first human")
 
 
 register_agent("mcts", _mcts, "mcts", "mcts:SIMULATIONS", *(f"mcts:SIMULATIONS:{guide}:PATH" for guide in GUIDES))

@@ -829,7 +829,7 @@ def test_no_colour_in_a_pipe() -> None:
         ("--game divider-duel --second nobody", "argument --second: there is no agent 'nobody'; there are random"),
         (
             "--game divider-duel --first human:5",
-            "argument --first: the agent 'human:5': a person plays as human with",
+            "argument --first: the agent 'human:5': a person plays at the terminal",
         ),
         ("--game divider-duel --first greedy:5", "argument --first: the agent 'greedy:5': nothing is known about '5'"),
         (
