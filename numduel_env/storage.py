@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Annotated, Any, TypeVar
 
@@ -26,7 +27,8 @@ class BadRecord(ValueError):  # noqa: N818 - it says what it is
 
 def to_json(record: Any) -> bytes:
     """Return a dataclass as indented JSON; raises a ``ValueError`` for numbers that JSON does not have."""
-    refuse_nonfinite(builtins := msgspec.to_builtins(record))
+    # msgspec alone would leave out the fields that were left out where the record was read.
+    refuse_nonfinite(builtins := msgspec.to_builtins(asdict(record)))
     return msgspec.json.format(msgspec.json.encode(builtins), indent=2) + b"\n"
 
 
