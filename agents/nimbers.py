@@ -29,6 +29,10 @@ LEAST = np.float32(1e-6)
 """No probability of a move is smaller: rounding leaves some a little below 0."""
 
 
+DIGITS = 4
+"""To so many digits a logit is what it is in whatever batch: moves that are alike remain so, and the first is chosen."""
+
+
 class PartObserver:
     """Observes parts: what ``layout`` names, each for every number of the game, and whether the part's size is odd.
 
@@ -164,7 +168,8 @@ class NimberNetwork:
             known[certain] = np.eye(self.observer.values, dtype=np.float32)[values[certain]]
         zero = self.observer.transformed_sums(split, unique, where, known).mean(-1)
         after, lost = np.split(zero, [len(zero) - len(legal)])
-        return scattered(np.log(np.maximum(after, LEAST)), legal, -np.inf), lost.clip(0, 1)
+        logits = np.log(np.maximum(after, LEAST)).round(DIGITS)
+        return scattered(logits, legal, -np.inf), lost.clip(0, 1)
 
     def distributions(self, parts: Words) -> Floats:
         """Return ``[N, values]``, how probable the network holds each Grundy value of parts."""

@@ -32,17 +32,17 @@ class Recipe:
     arguments: tuple[str, ...]
 
 
-CHAIN = ("--game", "factor-chain-duel", "--minutes", "3")
+CHAIN = ("--game", "factor-chain-duel", "--minutes")
 REFILL = ("--game", "prime-duel-sum", "--when-empty", "refill", "--minutes")
 RUMBLE = ("--game", "prime-rumble", "--minutes", "5")
 
 RECIPES = {
     "divider-duel": Recipe("ppo.py", ("--game", "divider-duel")),
-    "factor-chain-duel": Recipe("ppo.py", CHAIN),
-    "factor-chain-duel-values": Recipe("values.py", CHAIN),
+    "factor-chain-duel": Recipe("ppo.py", (*CHAIN, "2")),
+    "factor-chain-duel-values": Recipe("values.py", (*CHAIN, "3")),
     "prime-duel-product": Recipe("ppo.py", ("--game", "prime-duel-product")),
     "prime-duel-sum": Recipe("ppo.py", ("--game", "prime-duel-sum")),
-    "prime-duel-sum-refill": Recipe("ppo.py", (*REFILL, "5")),
+    "prime-duel-sum-refill": Recipe("ppo.py", (*REFILL, "2.5")),
     "prime-duel-sum-refill-values": Recipe("values.py", (*REFILL, "4")),
     "prime-rumble": Recipe("ppo.py", RUMBLE),
     "prime-rumble-nimbers": Recipe("nimbers.py", RUMBLE),

@@ -17,8 +17,7 @@ from safetensors.numpy import load, save
 from agents import make_agent
 from agents.cards import Card, CurvePoint, GameCard, TrainingCard, TrainingProgress
 from agents.checkpoint import LARGEST_FILE, BadCheckpoint, read_card, read_tensors, write_checkpoint
-from agents.learned import Architecture, load_agent
-from agents.networks import NETWORKS
+from agents.learned import NETWORKS, Architecture, load_agent
 from numduel_env import GAMES
 from numduel_env.rules import same_rules
 from tests.support.programs import run_program
@@ -34,16 +33,16 @@ def write_agent(folder, game="divider-duel", kind="afterstates", seed=0, **param
     generator = np.random.default_rng(seed)
     tensors = {
         name: generator.normal(size=shape).astype(np.float32)
-        for name, shape in network.shapes(observer, [8, 4]).items()
+        for name, shape in network.shapes(observer, [8, 8]).items()
     }
     folder.mkdir(exist_ok=True)
-    card = Card(GameCard.of(spec, params), *Architecture.of(kind, observer, [8, 4]))
+    card = Card(GameCard.of(spec, params), *Architecture.of(kind, observer, [8, 8]))
     written = write_checkpoint(folder, card, {"weights": tensors})
     assert read_card(folder) == written
     return written
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", ["flat", "afterstates"])
 @each_variant
 def test_a_written_agent_is_read_and_plays_legally(game, params, kind, tmp_path):
     write_agent(tmp_path, game, kind, **params)

@@ -34,20 +34,8 @@ VALUES, NIMBERS = "train/values.py", "train/nimbers.py"
 QUICK = {
     VALUES: ["--plies", 60_000, "--net-arch", "64,32", "--n-envs", 128, "--learning-starts", 2000, "--batch-size", 256],
     NIMBERS: [
-        "--plies",
-        "11000",
-        "--width",
-        "32",
-        "--depth",
-        "1",
-        "--games",
-        "100",
-        "--batch-size",
-        "128",
-        "--memory",
-        "3",
-        "--learning-rate",
-        "0.01",
+        *("--plies", 11_000, "--width", 32, "--depth", 1, "--games", 100),
+        *("--batch-size", 128, "--memory", 3, "--learning-rate", 0.01),
     ],
 }
 

@@ -10,6 +10,7 @@ from agents import make_agent
 from agents.checkpoint import read_card, rules_of
 from agents.learned import REFERENCES, reference_for
 from numduel_env import GAMES
+from numduel_env.evaluation.exploitability import grade_sample
 from numduel_env.solvers import solver_for
 from tests.support.programs import run_program
 from train.runs.evaluation import evaluate_agent
@@ -17,7 +18,11 @@ from train.runs.evaluation import evaluate_agent
 FOLDERS = sorted(REFERENCES.glob("*/"))
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+# A walk that ends at its budget asks a large network about a hundred thousand positions.
+WALKED = [pytest.param(place, marks=[pytest.mark.slow] * ("nimbers" in place.name), id=place.name) for place in FOLDERS]
+
+
+@pytest.mark.parametrize("folder", WALKED)
 def test_a_reference_is_what_its_card_says(folder):
     card = read_card(folder)
     rules = rules_of(card.game)
@@ -36,6 +41,14 @@ def test_a_reference_is_what_its_card_says(folder):
         assert here.where == there.where
         assert here.grade.thrown == pytest.approx(there.grade.thrown, abs=0.005 * there.grade.won)
         assert here.grade.spoiled == pytest.approx(there.grade.spoiled, abs=0.005 * there.grade.drawn)
+
+
+@pytest.mark.parametrize("exact", ["", ":12"])
+def test_what_knows_grundy_values_keeps_as_much_as_its_card_says(exact):
+    rules = GAMES["prime-rumble"].make_rules()
+    card = read_card(reference_for(rules, "train/nimbers.py"))
+    found = grade_sample(make_agent(f"nimbers:reference{exact}", rules), solver_for(rules), count=2000)
+    assert found.later.kept == pytest.approx(card.evaluation.sample.later.kept, abs=0.03)
 
 
 def test_every_game_has_a_reference():

@@ -100,7 +100,7 @@ def exact_row(goal: Goal, seed: int, run: FinishedRun) -> str:
 
 NIM_ROWS = (5, 6, 7)
 NIM_MINUTES = 0.25
-NIM_PROGRAMS = {"ppo": (), "values": (), "nimbers": ("--memory", "0")}
+NIM_PROGRAMS: dict[str, tuple[str, ...]] = {"ppo": (), "values": (), "nimbers": ("--memory", "0")}
 """With a memory, every heap would be backed up to the end of the game."""
 
 
@@ -116,11 +116,7 @@ def nim_rows(seeds: int) -> Iterator[str]:
                 for seed in range(seeds):
                     run = finished_run(program, options, seed, Path(place) / f"{program}-{rows}-{seed}")
                     exams = "; ".join(f"{exam.where}: {exam.grade}" for exam in run.evaluation.exams)
-                    cells = [
-                        heaps,
-                        f"`{' '.join([f'train/{program}.py', *more])}`",
-                        str(seed),
-                        f"{run.progress.seconds:.0f}",
-                    ]
+                    command = " ".join([f"train/{program}.py", *more])
+                    cells = [heaps, f"`{command}`", str(seed), f"{run.progress.seconds:.0f}"]
                     cells += [f"{run.kept:.2%}", f"{run.kept_later:.2%}", exams]
                     yield f"| {' | '.join(cells)} |"
