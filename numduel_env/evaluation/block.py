@@ -31,6 +31,7 @@ from numduel_env.evaluation.answers import (
 from numduel_env.evaluation.grading import UNGRADED, verdicts
 from numduel_env.evaluation.journal import Asked, Journal, JournalNotes, set_stream, stream_state
 from numduel_env.evaluation.match import Entrant, Fault, Match, Passage, joined
+from numduel_env.progress import Progress, silent
 from numduel_env.rules import Rules
 from numduel_env.solvers import ILLEGAL, Solver
 from numduel_env.writing import Exchange, writer
@@ -40,6 +41,9 @@ OPENINGS_PER_BLOCK = 256
 
 GRADED_AT_ONCE = 2**26
 """Bytes of positions that are kept before they are graded: a block of a large game has gigabytes of them."""
+
+CELLS_VALUED_AT_ONCE = 2**26
+"""Positions times numbers squared: in large games, values take so long that progress is shown between few of them."""
 
 Moved = Callable[[int, NDArray[np.int64]], object]
 """Called after moves, with their number and the lengths of the duels that were finished by them."""
@@ -58,6 +62,7 @@ def play_match(
     judge: Solver | None = None,
     journal: Journal | None = None,
     moved: Moved = ignored,
+    progress: Progress = silent,
 ) -> Match:
     """Play ``duels`` (an even number) duels from openings of 0 to ``openings`` random plies.
 
@@ -68,7 +73,7 @@ def play_match(
     blocks = []
     for block, first in enumerate(range(0, duels // 2, OPENINGS_PER_BLOCK)):
         count = min(OPENINGS_PER_BLOCK, duels // 2 - first)
-        blocks.append(Block(rules, entrants, block, count, openings, seed, journal, moved).play(judge))
+        blocks.append(Block(rules, entrants, block, count, openings, seed, journal, moved).play(judge, progress))
     return joined(blocks)
 
 
@@ -108,8 +113,8 @@ class Values:
     position is enough to grade a move, and cheaper than the values of all its moves.
     """
 
-    def __init__(self, judge: Solver, duels: int) -> None:
-        self.judge = judge
+    def __init__(self, judge: Solver, duels: int, progress: Progress) -> None:
+        self.judge, self.progress = judge, progress
         self.table = np.zeros((duels, 0), np.int8)
         self._waiting: list[tuple[NDArray[np.intp], NDArray[np.int64], Position]] = []
         self._bytes = 0
@@ -129,7 +134,12 @@ class Values:
         rows, ply = (np.concatenate(parts) for parts in list(zip(*self._waiting))[:2])
         more = int(ply.max()) + 1 - self.table.shape[1]
         self.table = np.pad(self.table, ((0, 0), (0, max(more, 0))))
-        self.table[rows, ply] = self.judge.value(positions[0]._make(map(np.concatenate, zip(*positions))))
+        position = positions[0]._make(map(np.concatenate, zip(*positions)))
+        step = max(CELLS_VALUED_AT_ONCE // len(self.judge.rules.numbers) ** 2, 1)
+        for first in range(0, len(rows), step):
+            some = slice(first, first + step)
+            self.table[rows[some], ply[some]] = self.judge.value(position._make(field[some] for field in position))
+            self.progress("positions to grade", min(first + step, len(rows)), len(rows))
         self._waiting, self._bytes = [], 0
 
 
@@ -170,10 +180,10 @@ class Block:
         self.seconds, self.asked = np.zeros(2), np.zeros(2, np.int64)
         self.moments: list[Moment] = []
 
-    def play(self, judge: Solver | None) -> Match:
-        """Play all duels to their ends, and grade the moves if there is a judge."""
+    def play(self, judge: Solver | None, progress: Progress = silent) -> Match:
+        """Play all duels to their ends, and grade the moves if there is a judge, which is what ``progress`` shows."""
         duels = self.duels
-        values = Values(judge, duels.count) if judge else None
+        values = Values(judge, duels.count, progress) if judge else None
         while len(rows := np.flatnonzero(~duels.finished)):
             chosen, ply = self._chosen(rows), duels.plies[rows]
             position = take_rows(duels.position, rows)
