@@ -22,6 +22,10 @@ BYTES_AT_ONCE = 2**23
 """GreedyAgent looks at replies that take about as much memory in one batch: enough to be fast, few enough for any."""
 
 
+MOST_BYTES_OF_REPLIES = 10**9
+"""All replies to all first moves, as positions: a second or two of work, which is the most that GreedyAgent does."""
+
+
 FIRST = np.arange(1)
 """The only row of a batch of one."""
 
@@ -73,7 +77,8 @@ class GreedyAgent:
 
     A two-ply search with a heuristic evaluation. It is weak where games are decided by parity rather than by mobility:
     in the sieve games it opens with 2, which loses, and on random positions it keeps about 60% in Divider Duel and a
-    third in Prime Rumble, where random play keeps about 44% and a quarter.
+    third in Prime Rumble, where random play keeps about 44% and a quarter. A game with so many moves and replies that
+    one decision would take seconds is refused with a ``ValueError``.
     """
 
     LOSES, HANDS_OVER, SAFE, WINS = range(4)
@@ -81,6 +86,21 @@ class GreedyAgent:
 
     def __init__(self, rules: Rules[Any]) -> None:
         self.rules = rules
+        replies = self._first_replies()
+        needed = replies * sum(np.asarray(field).nbytes for field in rules.initial())
+        if needed > MOST_BYTES_OF_REPLIES:
+            raise ValueError(
+                f"greedy looks at all replies to all moves, about {replies:,} at the start of this game: too many; "
+                "a smaller game, or another agent"
+            )
+
+    def _first_replies(self) -> int:
+        """Return about how many replies there are to all first moves, from a few of these."""
+        (moves,) = np.nonzero(self.rules.legal(self.rules.initial()))
+        apart = max(len(moves) // 16, 1)
+        few = moves[apart // 2 :: apart]
+        after = self.rules.play(self.rules.initial((len(few),)), few)
+        return int(self.rules.legal(after).sum(-1).mean() * len(moves)) if len(few) else 0
 
     def choose(self, position: Any, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
         return random_legal(self.preferred(position, legal), generator)

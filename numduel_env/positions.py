@@ -23,10 +23,11 @@ from numduel_env.cli import OneLineParser, chosen_game, game_names, progress_bar
 from numduel_env.dialogue import briefing, situation
 from numduel_env.duel import Duel
 from numduel_env.evaluation.evaluator import versions
-from numduel_env.evaluation.exploitability import BATCH, FARTHEST, random_lines
+from numduel_env.evaluation.exploitability import FARTHEST, random_lines
 from numduel_env.games import GameSpec, Params
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, solver_for
+from numduel_env.solvers.exhaustive import BYTES_AT_ONCE
 from numduel_env.solvers.keys import Fields, Keys, Packing
 from numduel_env.storage import refuse_unwritable, replacing, to_json
 
@@ -158,7 +159,10 @@ def every_line(rules: Rules[Any], most: int) -> Lines | None:
     histories: list[list[int]] = [[]]
     lines = [*histories]
     for _ in range(1, rules.max_plies):
-        reached, parents, made = _after(rules, fields, packing, frontier)
+        after = _after(rules, fields, packing, frontier, most)
+        if after is None:
+            return None
+        reached, parents, made = after
         new = known[known.searchsorted(reached).clip(max=len(known) - 1)] != reached
         frontier = reached[new]
         if len(known) + len(frontier) > most:
@@ -173,17 +177,34 @@ def every_line(rules: Rules[Any], most: int) -> Lines | None:
 
 
 def _after(
-    rules: Rules[Any], fields: Fields[Any], packing: Packing, frontier: Keys
-) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct unfinished positions after one ply, ascending, and of each a parent and the action."""
+    rules: Rules[Any], fields: Fields[Any], packing: Packing, frontier: Keys, most: int
+) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]] | None:
+    """Return the distinct unfinished positions after one ply, ascending, and of each a parent and the action.
+
+    Returns None as soon as there are more than ``most``.
+    """
     found: list[tuple[Keys, NDArray[np.intp], NDArray[np.intp]]] = []
-    for first in range(0, len(frontier), BATCH):
-        position = fields.join(packing.unpack(frontier[first : first + BATCH]))
+    of_position = sum(field.nbytes for field in rules.initial((1,)))
+    step = max(1, BYTES_AT_ONCE // (max(of_position, 64) * len(rules.numbers)))
+    for first in range(0, len(frontier), step):
+        position = fields.join(packing.unpack(frontier[first : first + step]))
         rows, actions = np.nonzero(rules.legal(position))
         after = rules.play(take_rows(position, rows), actions)
         going = np.flatnonzero(~rules.over(after))
         reached = packing.pack(fields.split(take_rows(after, going)))
         found.append((reached, rows[going] + first, actions[going]))
+        # Not after every batch: each time, all that was found is sorted.
+        if sum(len(reached) for reached, _, _ in found) > 2 * most:
+            found = [_distinct(found)]
+            if len(found[0][0]) > most:
+                return None
+    return _distinct(found)
+
+
+def _distinct(
+    found: list[tuple[Keys, NDArray[np.intp], NDArray[np.intp]]],
+) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]]:
+    """Return each position once, ascending, with the first of its parents and that one's action."""
     reached, parents, made = (np.concatenate(parts) for parts in zip(*found))
     distinct, first_place = np.unique(reached, return_index=True)
     return distinct, parents[first_place], made[first_place]

@@ -99,7 +99,8 @@ def refuse_what_does_not_fit(rules: Rules[Any], preset: Preset) -> None:
     if needed > LARGEST_UPDATE:
         limit = f"{LARGEST_UPDATE / 1e9:.0f} GB, the most that are allowed"
         raise ValueError(
-            f"the plies of one update of this game take {needed / 1e9:.0f} GB of memory, more than {limit}"
+            f"the plies of one update of this game take {needed / 1e9:.0f} GB of memory, more than {limit}: "
+            "fewer --n-envs or --n-steps take less"
         )
 
 

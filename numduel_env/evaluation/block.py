@@ -31,12 +31,19 @@ from numduel_env.evaluation.answers import (
 from numduel_env.evaluation.grading import UNGRADED, verdicts
 from numduel_env.evaluation.journal import Asked, Journal, JournalNotes, set_stream, stream_state
 from numduel_env.evaluation.match import Entrant, Fault, Match, Passage, joined
+from numduel_env.progress import Progress, silent
 from numduel_env.rules import Rules
 from numduel_env.solvers import ILLEGAL, Solver
 from numduel_env.writing import Exchange, writer
 
 OPENINGS_PER_BLOCK = 256
 """Part of what a seed means: another number gives other duels."""
+
+GRADED_AT_ONCE = 2**26
+"""Bytes of positions that are kept before they are graded: a block of a large game has gigabytes of them."""
+
+CELLS_VALUED_AT_ONCE = 2**26
+"""Positions times numbers squared: in large games, values take so long that progress is shown between few of them."""
 
 Moved = Callable[[int, NDArray[np.int64]], object]
 """Called after moves, with their number and the lengths of the duels that were finished by them."""
@@ -55,6 +62,7 @@ def play_match(
     judge: Solver | None = None,
     journal: Journal | None = None,
     moved: Moved = ignored,
+    progress: Progress = silent,
 ) -> Match:
     """Play ``duels`` (an even number) duels from openings of 0 to ``openings`` random plies.
 
@@ -65,7 +73,7 @@ def play_match(
     blocks = []
     for block, first in enumerate(range(0, duels // 2, OPENINGS_PER_BLOCK)):
         count = min(OPENINGS_PER_BLOCK, duels // 2 - first)
-        blocks.append(Block(rules, entrants, block, count, openings, seed, journal, moved).play(judge))
+        blocks.append(Block(rules, entrants, block, count, openings, seed, journal, moved).play(judge, progress))
     return joined(blocks)
 
 
@@ -90,12 +98,49 @@ def draw_openings(
 
 
 class Moment(NamedTuple):
-    """The moves made at once in several duels: which, at which ply, the actions, and the positions before them."""
+    """The moves made at once in several duels: which, at which ply, the actions, and the numbers left before them."""
 
     rows: NDArray[np.intp]
     ply: NDArray[np.int64]
     actions: NDArray[np.int64]
-    position: Any
+    left: NDArray[np.int64]
+
+
+class Values:
+    """The judge's values of the positions of some duels, to the mover: ``table`` is ``[duels, plies]``.
+
+    Positions are valued many at a time, which is much cheaper, and kept no longer than until then. One value for each
+    position is enough to grade a move, and cheaper than the values of all its moves.
+    """
+
+    def __init__(self, judge: Solver, duels: int, progress: Progress) -> None:
+        self.judge, self.progress = judge, progress
+        self.table = np.zeros((duels, 0), np.int8)
+        self._waiting: list[tuple[NDArray[np.intp], NDArray[np.int64], Position]] = []
+        self._bytes = 0
+
+    def add(self, rows: NDArray[np.intp], ply: NDArray[np.int64], position: Position) -> None:
+        """Take the positions in which the duels ``rows`` are after so many plies."""
+        self._waiting.append((rows, ply, position))
+        self._bytes += sum(field.nbytes for field in position)
+        if self._bytes >= GRADED_AT_ONCE:
+            self.settle()
+
+    def settle(self) -> None:
+        """Value all that were taken."""
+        if not self._waiting:
+            return
+        positions = [position for _, _, position in self._waiting]
+        rows, ply = (np.concatenate(parts) for parts in list(zip(*self._waiting))[:2])
+        more = int(ply.max()) + 1 - self.table.shape[1]
+        self.table = np.pad(self.table, ((0, 0), (0, max(more, 0))))
+        position = positions[0]._make(map(np.concatenate, zip(*positions)))
+        step = max(CELLS_VALUED_AT_ONCE // len(self.judge.rules.numbers) ** 2, 1)
+        for first in range(0, len(rows), step):
+            some = slice(first, first + step)
+            self.table[rows[some], ply[some]] = self.judge.value(position._make(field[some] for field in position))
+            self.progress("positions to grade", min(first + step, len(rows)), len(rows))
+        self._waiting, self._bytes = [], 0
 
 
 class Block:
@@ -135,18 +180,25 @@ class Block:
         self.seconds, self.asked = np.zeros(2), np.zeros(2, np.int64)
         self.moments: list[Moment] = []
 
-    def play(self, judge: Solver | None) -> Match:
-        """Play all duels to their ends, and grade the moves if there is a judge."""
+    def play(self, judge: Solver | None, progress: Progress = silent) -> Match:
+        """Play all duels to their ends, and grade the moves if there is a judge, which is what ``progress`` shows."""
         duels = self.duels
+        values = Values(judge, duels.count, progress) if judge else None
         while len(rows := np.flatnonzero(~duels.finished)):
-            chosen = self._chosen(rows)
-            self.moments.append(Moment(rows, duels.plies[rows], chosen[rows], take_rows(duels.position, rows)))
+            chosen, ply = self._chosen(rows), duels.plies[rows]
+            position = take_rows(duels.position, rows)
+            self.moments.append(Moment(rows, ply, chosen[rows], self.rules.available(position).sum(-1)))
+            if values:
+                values.add(rows, ply, position)
             silent = rows[chosen[rows] == NO_ACTION]
             if len(silent):
                 duels.forfeit(silent)
             duels.play(chosen.clip(0), ~duels.finished)
             self.moved(0, (duels.plies - self.opening)[rows[duels.finished[rows]]])
-        return self._match(judge)
+        if values:
+            values.add(np.arange(duels.count), duels.plies, duels.position)
+            values.settle()
+        return self._match(values)
 
     def _chosen(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return the entrants' actions, ``NO_ACTION`` where there is no legal one, and note why."""
@@ -208,17 +260,19 @@ class Block:
             moves += moment.actions[at].tolist()
         return Duel(self.rules, moves)
 
-    def _match(self, judge: Solver | None) -> Match:
+    def _match(self, values: Values | None) -> Match:
         duels, openings = self.duels, self.drawn.shape[1]
         width = int(max(duels.plies.max() + len(self.faults[:1]), openings))
         actions, left, before, after = (np.full((duels.count, width), fill, np.int16) for fill in (NO_ACTION, 0, 0, 0))
         graded = np.full((duels.count, width), UNGRADED, np.int8)
         actions[:, :openings] = self.drawn
-        rows, ply, played, position = _joined_moments(self.moments)
+        rows, ply, played, left_before = (np.concatenate(parts) for parts in zip(*self.moments))
         actions[rows, ply] = played
-        left[rows, ply] = self.rules.available(position).sum(-1)
-        if judge is not None:
-            before[rows, ply], after[rows, ply] = self._values(judge, rows, ply, played, position)
+        left[rows, ply] = left_before
+        if values:
+            table = np.pad(values.table, ((0, 0), (0, 1)))
+            before[rows, ply] = table[rows, ply]
+            after[rows, ply] = np.where(played == NO_ACTION, np.int8(ILLEGAL), -table[rows, ply + 1])
             graded[rows, ply] = verdicts(before[rows, ply], after[rows, ply])
         return Match(
             opener=self.opener,
@@ -235,27 +289,3 @@ class Block:
             seconds=self.seconds,
             asked=self.asked,
         )
-
-    def _values(
-        self,
-        judge: Solver,
-        rows: NDArray[np.intp],
-        ply: NDArray[np.int64],
-        played: NDArray[np.int64],
-        position: Position,
-    ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Return the values before and after each move, to the mover.
-
-        One value for each position is enough, and much cheaper than the values of all its moves.
-        """
-        duels = self.duels
-        values = np.zeros((duels.count, int(duels.plies.max()) + 2), np.int8)
-        values[np.arange(duels.count), duels.plies] = judge.value(duels.position)
-        before = values[rows, ply] = judge.value(position)
-        return before, np.where(played == NO_ACTION, np.int8(ILLEGAL), -values[rows, ply + 1])
-
-
-def _joined_moments(moments: list[Moment]) -> Moment:
-    positions = [moment.position for moment in moments]
-    rows, ply, actions = (np.concatenate(parts) for parts in list(zip(*moments))[:3])
-    return Moment(rows, ply, actions, positions[0]._make(np.concatenate(fields) for fields in zip(*positions)))

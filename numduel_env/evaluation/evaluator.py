@@ -27,6 +27,18 @@ from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.writing import writer
 
 
+MOST_BYTES = 4_000_000_000
+"""What is kept of all duels takes at most about this much memory."""
+
+BYTES_OF_PLY = 7
+"""What is kept of a ply: the action, the numbers left, two values and a verdict."""
+
+LONG = 1_000
+"""Plies of a duel, at most, for an estimate of memory: a limit of plies that is far higher is never reached."""
+
+LONGEST_OPENING = 10_000
+
+
 def evaluate(
     game: str | GameSpec,
     agents: Mapping[str, AgentLike] | Iterable[str],
@@ -62,7 +74,9 @@ def evaluate(
     # An agent that was made before may have, and change, the rules that everybody else shares.
     rules = own_copy(spec.make_rules(**params))
     _check_numbers(duels, openings, seed, budget, move_seconds)
-    entrants = _entrants(agents, rules, move_seconds)
+    named = _named(agents)
+    _refuse_too_many_duels(duels, len(named), rules)
+    entrants = _entrants(named, rules, move_seconds)
     judge, grading = None, "left out as asked"
     if graded:
         judge, grading = _judge(rules, entrants, progress)
@@ -116,13 +130,21 @@ def evaluate(
 
 def _check_numbers(duels: int, openings: int, seed: int, budget: int, move_seconds: float | None) -> None:
     whole_number("duels", duels, 2)
-    whole_number("openings", openings, 0)
+    whole_number("openings", openings, 0, LONGEST_OPENING)
     whole_number("seed", seed, 0)
     whole_number("budget", budget, 1)
     if duels % 2:
         raise ValueError(f"duels must be an even number, since openings are played twice, not {duels}")
     if move_seconds is not None and not (isinstance(move_seconds, int | float) and 0 < move_seconds < float("inf")):
         raise ValueError(f"move_seconds must be a positive number of seconds, not {move_seconds!r}")
+
+
+def _refuse_too_many_duels(duels: int, agents: int, rules: Rules[Any]) -> None:
+    """Raise a ``ValueError`` if what is kept of all duels would not fit into memory."""
+    of_duels = agents * (agents - 1) // 2 * BYTES_OF_PLY * min(rules.max_plies, LONG)
+    most = max(MOST_BYTES // of_duels // 2 * 2, 2)
+    if duels > most:
+        raise ValueError(f"duels must be at most {most:,} for {agents} agents at this game, not {duels:,}")
 
 
 def _standings(robin: RoundRobin) -> tuple[tuple[AgentResult, ...], tuple[tuple[float | None, ...], ...]]:
@@ -143,19 +165,23 @@ def versions() -> dict[str, str]:
     return {"numduel_env": __version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
-def _entrants(
-    agents: Mapping[str, AgentLike] | Iterable[str], rules: Rules[Any], move_seconds: float | None
-) -> list[Entrant]:
-    """Return the agents under their names, in their order; one that is named twice is made once."""
+def _named(agents: Mapping[str, AgentLike] | Iterable[str]) -> list[tuple[str, AgentLike]]:
+    """Return the agents with their names, in their order."""
     if isinstance(agents, str) or not isinstance(agents, Iterable):
         raise ValueError(f"agents must be several names, or a dict of agents by name, not {agents!r}")
     named = list(agents.items()) if isinstance(agents, Mapping) else [(name, name) for name in agents]
     if len(named) < 2:
         raise ValueError("a match needs two agents or more")
-    made: dict[str, Entrant] = {}
-    for name, agent in named:
+    for name, _ in named:
         if not isinstance(name, str):
             raise ValueError(f"agents must be named by strings, not by {name!r}")
+    return named
+
+
+def _entrants(named: list[tuple[str, AgentLike]], rules: Rules[Any], move_seconds: float | None) -> list[Entrant]:
+    """Return the agents under their names, in their order; one that is named twice is made once."""
+    made: dict[str, Entrant] = {}
+    for name, agent in named:
         if name not in made:
             made[name] = Entrant(name, make_apart(agent, rules, move_seconds))
     return [made[name] for name, _ in named]

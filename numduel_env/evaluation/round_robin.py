@@ -69,7 +69,9 @@ class RoundRobin:
         pairs = list(combinations(range(len(entrants)), 2))
         moved = MoveCount(len(pairs) * duels, rules.max_plies, progress)
         matches = {
-            (i, j): play_match(rules, (entrants[i], entrants[j]), duels, openings, seed, judge, journal, moved)
+            (i, j): play_match(
+                rules, (entrants[i], entrants[j]), duels, openings, seed, judge, journal, moved, progress
+            )
             for i, j in pairs
         }
         return cls(rules, entrants, order, duels, matches)

@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from platformdirs import user_cache_path
 
+from numduel_env.outside import described, one_line
+
 FORMAT = 2
 STAMP = "stamp"
 """The array that says what the others are."""
@@ -68,11 +70,16 @@ def file_name(key: str) -> str:
 
 def complain(key: str, why: str) -> None:
     """Log that a file is not used, and why."""
-    logging.getLogger("numduel_env").warning("The cached table %s is made anew: %s.", file_name(key), why)
+    line = one_line(f"The cached table {file_name(key)} is made anew: {why}.", 300)
+    logging.getLogger("numduel_env").warning("%s", line)
+
+
+class _Distrusted(Exception):
+    """A file that is not used; the message says why."""
 
 
 def load(key: str, version: int, expected: Mapping[str, Kind]) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays stored under ``key`` by the same ``version``, or None.
+    """Return the arrays stored under ``key`` by the same ``version``, or None: a file that is not used is logged.
 
     Nothing but arrays of the ``expected`` names, dtypes and shapes is ever read into memory.
     """
@@ -81,16 +88,23 @@ def load(key: str, version: int, expected: Mapping[str, Kind]) -> dict[str, NDAr
     kinds = {STAMP: (stamp.dtype, stamp.shape)} | {
         name: (np.dtype(kind), shape) for name, (kind, shape) in expected.items()
     }
-    # Reading a file that others wrote can raise nearly anything, and whatever it is, the file is not ours.
-    with contextlib.suppress(Exception):
-        if (why := _distrust(folder() / name)) is not None:
-            complain(key, why)
+    try:
+        path = folder() / name
+        if not os.path.lexists(path):
             return None
-        content = _read(folder() / name, sum(OVERHEAD + _size(kind) for kind in kinds.values()))
-        if content is not None:
-            arrays = _unpack(content, kinds)
-            if arrays is not None and np.array_equal(arrays.pop(STAMP), stamp):
-                return arrays
+        _refuse_what_others_write(path)
+        content = _read(path, sum(OVERHEAD + _size(kind) for kind in kinds.values()))
+        arrays = _unpack(content, kinds)
+        if arrays is None or not np.array_equal(arrays.pop(STAMP), stamp):
+            raise _Distrusted("it holds something else, or was written by another version")
+    except _Distrusted as wrong:
+        complain(key, str(wrong))
+    except RuntimeError:
+        return None  # there is no home, and so no folder
+    except Exception as wrong:  # reading what others wrote can raise nearly anything, and then the file is not ours
+        complain(key, f"it cannot be read: {described(wrong)}")
+    else:
+        return arrays
     return None
 
 
@@ -114,18 +128,19 @@ def store(key: str, version: int, arrays: Mapping[str, NDArray[Any]]) -> None:
             raise
 
 
-def _distrust(path: Path) -> str | None:
-    """Return why a file may hold what others have written; None if it may not, or where there are no such users."""
-    if not path.is_file() or not hasattr(os, "getuid"):
-        return None
+def _refuse_what_others_write(path: Path) -> None:
+    """Raise ``_Distrusted`` if a file may hold what others have written, where there are such users."""
+    if not path.is_file():
+        raise _Distrusted(f"{path} is no ordinary file")
+    if not hasattr(os, "getuid"):
+        return
     for place in (path, path.parent):
         status = place.stat()
         if status.st_uid not in (0, os.getuid()):
-            return f"{place} belongs to somebody else"
+            raise _Distrusted(f"{place} belongs to somebody else")
         # In a folder such as /tmp, with the sticky bit, nobody can replace the files of another.
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX:
-            return f"others may write to {place}"
-    return None
+            raise _Distrusted(f"others may write to {place}")
 
 
 def _remove_leftovers(place: Path, key: str) -> None:
@@ -164,15 +179,14 @@ def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes | memoryview:
     return content
 
 
-def _read(path: Path, limit: int) -> bytes | None:
-    """Return what an ordinary file of at most ``limit`` bytes holds, if its digest is right."""
-    # Asked before it is opened: opening a pipe would wait for whoever writes to it.
-    if not path.is_file() or path.stat().st_size > limit:
-        return None
+def _read(path: Path, limit: int) -> bytes:
+    """Return what a file of at most ``limit`` bytes holds, or raise ``_Distrusted`` unless its digest is right."""
+    if path.stat().st_size > limit:
+        raise _Distrusted(f"it is larger than the {limit:,} bytes that such a table may have")
     with path.open("rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit or _digest(memoryview(content)[:-HEXADECIMAL]) != content[-HEXADECIMAL:]:
-        return None
+        raise _Distrusted("it is damaged: its digest is wrong")
     return content
 
 

@@ -11,10 +11,10 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.batch import PositionT
+from numduel_env.batch import BoolArray, PositionT
 
 WORD = 48
-"""Bools that are packed into one integer."""
+"""Bools that are packed into one integer: whole bytes, and less than 63 bits."""
 
 Columns = list[NDArray[np.int64]]
 """A batch of positions as integers, the first the most significant."""
@@ -44,9 +44,7 @@ class Fields(Generic[PositionT]):
         for field, shape, dtype in zip(position, self._shapes, self._dtypes):
             flat = np.reshape(field, (-1, *(shape or (1,))))
             if dtype == np.bool_:
-                columns.extend(
-                    flat[:, first:last] @ (1 << np.arange(last - first)) for first, last in _words(flat.shape[1])
-                )
+                columns.extend(_as_integers(flat))
             else:
                 columns.extend(flat.T.astype(np.int64))
         return columns
@@ -63,6 +61,19 @@ class Fields(Generic[PositionT]):
                 flat = np.stack([next(left) for _ in range(width)], axis=1)
             fields.append(flat.astype(dtype).reshape(-1, *shape))
         return self._make(fields)
+
+
+def _as_integers(flags: BoolArray) -> Iterator[NDArray[np.int64]]:
+    """Yield each word of rows ``[n, width]`` of bools as integers ``[n]``, the first bool in the lowest bit.
+
+    For the bools from ``first`` to ``last`` this is ``flags[:, first:last] @ (1 << np.arange(last - first))``.
+    """
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    for first in range(0, packed.shape[1], WORD // 8):
+        own = packed[:, first : first + WORD // 8]
+        word = np.zeros((len(flags), 8), np.uint8)
+        word[:, : own.shape[1]] = own
+        yield word.view("<i8").ravel().astype(np.int64, copy=False)
 
 
 def _words(width: int) -> Iterator[tuple[int, int]]:

@@ -329,7 +329,7 @@ def test_the_program_prints_what_the_function_returns(capsys):
         ("--game divider-duel random solver --duels 7", "duels must be an even number"),
         ("--game divider-duel random solver --duels 0", "duels must be an integer of at least 2"),
         ("--game divider-duel random solver --duels many", "invalid int value"),
-        ("--game divider-duel random solver --openings -1", "openings must be an integer of at least 0"),
+        ("--game divider-duel random solver --openings -1", "openings must be an integer from 0 to 10000"),
         ("--game divider-duel random solver --seed -1", "seed must be an integer of at least 0"),
         ("--game divider-duel random solver --budget 0", "budget must be an integer of at least 1"),
         ("--game divider-duel random solver --json /no/such/folder/r.json", "no file can be written there"),
