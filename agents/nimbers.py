@@ -30,7 +30,7 @@ LEAST = np.float32(1e-6)
 
 
 DIGITS = 4
-"""To so many digits a logit is what it is in whatever batch: moves that are alike remain so, and the first is chosen."""
+"""Logits are rounded to this many decimals: equal moves stay equal in every batch, and the first of them is chosen."""
 
 
 class PartObserver:

@@ -26,7 +26,6 @@ from numduel_env.rules import Rules, own_copy, whole_number
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.writing import writer
 
-
 MOST_BYTES = 4_000_000_000
 """What is kept of all duels takes at most about this much memory."""
 
@@ -169,7 +168,9 @@ def _named(agents: Mapping[str, AgentLike] | Iterable[str]) -> list[tuple[str, A
     """Return the agents with their names, in their order."""
     if isinstance(agents, str) or not isinstance(agents, Iterable):
         raise ValueError(f"agents must be several names, or a dict of agents by name, not {agents!r}")
-    named = list(agents.items()) if isinstance(agents, Mapping) else [(name, name) for name in agents]
+    named: list[tuple[str, AgentLike]] = [(name, name) for name in agents]
+    if isinstance(agents, Mapping):
+        named = list(agents.items())
     if len(named) < 2:
         raise ValueError("a match needs two agents or more")
     for name, _ in named:

@@ -74,7 +74,7 @@ def complain(key: str, why: str) -> None:
     logging.getLogger("numduel_env").warning("%s", line)
 
 
-class _Distrusted(Exception):
+class _Distrusted(Exception):  # noqa: N818 - it says what the file is
     """A file that is not used; the message says why."""
 
 
