@@ -33,7 +33,7 @@ STARTS = {
 SHOWN = "prime-rumble", {"highest": 30}
 """The game of the animated duel, and its size."""
 
-CONTENDERS = ("mcts:200", "greedy")
+CONTENDERS = ("greedy", "random")
 
 BAND = 56
 """The height of the line that says what a move was worth."""
