@@ -4,7 +4,7 @@ The card (``cards.py``) says which game, with which parameters and version, what
 built, how it was trained and what it scored. Its ``files`` name the tensor files with their digests. The card is
 replaced after everything else has been written, so a reader finds one whole checkpoint, the old or the new, at whatever
 moment the writer was killed. What a save is about to write is announced beforehand, in ``saving.json``: so what a
-killed writer has left can be told from what a user keeps in the folder, and that is never touched.
+killed writer has left can be distinguished from what a user keeps in the folder, and that is never touched.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class LanguageModel(WritingPlayer):
 
     async def _ask(self, talk: Conversation, place: int, together: _Round) -> int | Refusal:
         """Ask and read the reply, which is noted before anything else is done."""
-        told, messages = talk.told, [*talk.messages]
+        prompt, messages = talk.prompt, [*talk.messages]
         reply = await self._endpoint.complete(together.client, self.model, messages, **self._request())
         answer = talk.read(reply.text)
         refusal = answer.kind if isinstance(answer, Refusal) else None
@@ -123,7 +123,7 @@ class LanguageModel(WritingPlayer):
                 "seconds": reply.seconds,
             }
         )
-        exchange = Exchange(told, reply.text, refusal, reply.prompt_tokens, reply.completion_tokens, reply.seconds)
+        exchange = Exchange(prompt, reply.text, refusal, reply.prompt_tokens, reply.completion_tokens, reply.seconds)
         together.notes.add(place, exchange)
         return answer
 

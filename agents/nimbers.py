@@ -21,7 +21,7 @@ from numduel_env.parts import Parts, Split, Words
 from numduel_env.rules import Rules
 
 CHUNK = 4096
-"""The network is asked about so many parts at a time."""
+"""The network evaluates at most this many parts at a time."""
 
 BUDGET, MOST_REMEMBERED = 20_000, 20_000_000
 
@@ -103,7 +103,7 @@ class ExactParts:
         self.size, self.memory = size, PartMemory(parts)
 
     def find(self, parts: Words, positions: int) -> NDArray[np.uint8]:
-        """Return the Grundy values of the parts of so many positions, ``UNKNOWN`` where they are."""
+        """Return the Grundy values of the ``parts`` of some ``positions``, ``UNKNOWN`` where they are."""
         budget = min(BUDGET * positions, MOST_REMEMBERED - len(self.memory))
         sizes = np.bitwise_count(parts)
         for size in range(2, self.size + 1):

@@ -11,7 +11,7 @@ UNKNOWN = np.uint8(255)
 """Stands for a Grundy value that is not known; a part of at most 64 numbers has a Grundy value of at most 64."""
 
 CHUNK = 1 << 13
-"""The moves of so many parts are looked at together."""
+"""The moves of at most this many parts are looked at together."""
 
 
 class PartMemory:

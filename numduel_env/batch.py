@@ -54,7 +54,7 @@ def any_legal(mask: BoolArray) -> BoolArray:
 
 
 FEW = 2_048
-"""Masks of so many entries together are few."""
+"""Batches of masks with at most this many entries count as small."""
 
 # What ``random_legal`` reads from a mask packed into 64-bit words, eight bytes at a time.
 WORD = 64

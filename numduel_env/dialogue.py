@@ -1,4 +1,4 @@
-"""A game in writing: what a player is told who reads and writes, such as a language model, and how replies are read."""
+"""A game in writing: the prompts for a player such as a language model, and how its replies are read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BRACKETS = re.compile(r"\[([^\[\]]*)(\]|$)")
 
 
 class Refusal(NamedTuple):
-    """Why a reply is not a move: its kind, and what the player is told."""
+    """Why a reply is not a move: its kind, and the text for the player."""
 
     kind: str
     text: str
@@ -42,7 +42,7 @@ class Unreadable(ValueError):  # noqa: N818 - it says what the reply is
 
 
 def briefing(game: GameSpec, rules: Rules[Any], seat: int) -> str:
-    """Return what a player is told once: the game and its rules, the seat, and how to reply."""
+    """Return the first prompt: the game and its rules, the seat, and how to reply."""
     opens = "You open the game." if seat == 0 else f"{player(0)}, your opponent, opens the game."
     return "\n\n".join(
         [
@@ -54,7 +54,7 @@ def briefing(game: GameSpec, rules: Rules[Any], seat: int) -> str:
 
 
 def situation(game: GameSpec, duel: Duel[Any], list_legal: bool = False) -> str:
-    """Return what the player to move is told in every turn: the moves so far and the state of the game."""
+    """Return the prompt of every turn: the moves so far and the state of the game."""
     lines = [f"Moves so far, {player(0)}'s first: {listed(duel.moves)}"] if duel.actions else []
     lines.append(game.wording.state(duel))
     if list_legal:
@@ -111,7 +111,7 @@ def request_again(refusal: Refusal, tries: int) -> str:
 class Conversation:
     """One move asked for in writing, as messages in the form that chat models take.
 
-    ``told`` is what the player was told last, the rules aside. A refused reply may be repeated ``retries`` times;
+    ``prompt`` is the last one, without the rules. A refused reply may be repeated ``retries`` times;
     then ``over`` is True.
     """
 
@@ -119,9 +119,9 @@ class Conversation:
         self, game: GameSpec, duel: Duel[Any], retries: int, list_legal: bool = False, system_prompt: str | None = None
     ) -> None:
         self.game, self.duel, self.tries = game, duel, retries + 1
-        self.told = situation(game, duel, list_legal)
+        self.prompt = situation(game, duel, list_legal)
         self.messages = [_message("system", system_prompt)] if system_prompt else []
-        self.messages.append(_message("user", f"{briefing(game, duel.rules, duel.seat)}\n\n{self.told}"))
+        self.messages.append(_message("user", f"{briefing(game, duel.rules, duel.seat)}\n\n{self.prompt}"))
 
     @property
     def over(self) -> bool:
@@ -134,10 +134,10 @@ class Conversation:
         if isinstance(answer, Refusal):
             self.tries -= 1
             if self.tries:
-                self.told = request_again(answer, self.tries)
+                self.prompt = request_again(answer, self.tries)
                 # A chat needs something in every message, and has room for so much.
                 self.messages.append(_message("assistant", reply.strip()[-LONGEST_REPEATED:] or "(nothing)"))
-                self.messages.append(_message("user", self.told))
+                self.messages.append(_message("user", self.prompt))
         return answer
 
 

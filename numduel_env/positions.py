@@ -51,7 +51,7 @@ HEADER = ".header.json"
 class SolvedPosition:
     """One unfinished position, everything in numbers (not actions) and values to the player to move.
 
-    ``id`` is a digest of the position; ``text`` is what a player is told, rules included. ``values`` are those of the
+    ``id`` is a digest of the position; ``text`` is the prompt, rules included. ``values`` are those of the
     moves ``legal``, in the same order; ``best`` are the moves that keep ``value``: all of them where it is lost.
     """
 

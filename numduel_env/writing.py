@@ -19,12 +19,12 @@ Settings = dict[str, str | int | float | bool | None]
 
 @dataclass(frozen=True)
 class Exchange:
-    """One reply in writing: ``told`` is what the player was told last, ``refusal`` the kind of refusal, if any.
+    """One reply in writing: ``prompt`` is what it answers, ``refusal`` the kind of refusal, if any.
 
     Tokens are None where nobody counted them.
     """
 
-    told: str
+    prompt: str
     reply: str
     refusal: str | None
     prompt_tokens: Count | None

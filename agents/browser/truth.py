@@ -13,7 +13,7 @@ from numduel_env.solvers import Solver
 from numduel_env.solvers.sieve import SieveSolver
 
 CHEAP = 100
-"""Principal lines are played out in games of at most so many numbers: a batch of all replies to all moves is small."""
+"""In games of at most this many numbers, principal lines are played out: all replies to all moves are a small batch."""
 
 
 class MoveTruth(NamedTuple):

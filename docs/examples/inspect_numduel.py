@@ -48,9 +48,9 @@ def numduel(
         raise ValueError(f"duels must be at least 1, not {duels}")
     duel, samples = make_duel(), []
     while len(samples) < duels:
-        told = duel.reset(seed)
+        prompt = duel.reset(seed)
         if not duel.finished:
-            samples.append(Sample(input=told, id=f"{game}-{seed}", metadata={"seed": seed}))
+            samples.append(Sample(input=prompt, id=f"{game}-{seed}", metadata={"seed": seed}))
         seed += 1
     return Task(dataset=samples, solver=play(make_duel), scorer=graded())
 

@@ -36,7 +36,7 @@ SHOWN = "prime-rumble", {"highest": 30}
 CONTENDERS = ("greedy", "random")
 
 BAND = 56
-"""The height of the line that says what a move was worth."""
+"""The height of the line with a move's verdict."""
 
 BANDS = {"kept": "#d8ead2", "blunder": "#f3c9c0", "lost": "#e6e4de", "opening": PAPER}
 

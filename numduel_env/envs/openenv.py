@@ -25,7 +25,7 @@ class DuelAction(Action):
 
 
 class DuelObservation(Observation):
-    """What the player is told, and what its last reply led to.
+    """The text for the player, and what its last reply led to.
 
     ``reward`` and ``done`` are OpenEnv's own. ``refusal`` is ``"unreadable"``, ``"illegal"`` or None; ``verdict`` is
     that of the move: kept, blunder, lost, ungraded, or None where there was none; ``better`` names better numbers.

@@ -32,7 +32,7 @@ REWARD_OF = {VERDICTS[KEPT]: 1.0, VERDICTS[BLUNDER]: -1.0}
 class Turn:
     """What a reply led to.
 
-    ``text`` is what the player is told next: why the reply is refused, the opponent's answer and the new situation, or
+    ``text`` is the next prompt: why the reply is refused, the opponent's answer and the new situation, or
     how the duel ended. ``refusal`` is ``"unreadable"``, ``"illegal"`` or None. ``move`` is the player's move with its
     verdict (kept, blunder, lost: nothing to keep, ungraded) and, after a blunder, the better numbers; None while a
     refused reply may be repeated. ``payoff`` is the player's: 1 won, -1 lost, 0 while the duel goes on or if it is
@@ -143,7 +143,7 @@ class TextDuel:
         return self.observe()
 
     def observe(self) -> str:
-        """Return what the player is told: before the first reply with the rules, later the situation or the end."""
+        """Return the current prompt: before the first reply with the rules, later the situation or the end."""
         duel = self._started()
         said = [briefing(self.game, self.rules, self.seat)] if not self._replies else []
         said.append(self._ending(duel) if self.finished else situation(self.game, duel, self._list_legal))

@@ -120,7 +120,7 @@ class Values:
         self._bytes = 0
 
     def add(self, rows: NDArray[np.intp], ply: NDArray[np.int64], position: Position) -> None:
-        """Take the positions in which the duels ``rows`` are after so many plies."""
+        """Take the positions in which the duels ``rows`` are at these plies."""
         self._waiting.append((rows, ply, position))
         self._bytes += sum(field.nbytes for field in position)
         if self._bytes >= GRADED_AT_ONCE:

@@ -139,7 +139,7 @@ def _sample(robin: RoundRobin, pair: tuple[int, int], match: Match, row: int, ju
         winner=None if payoff == 0 else seated[payoff < 0],
         fault=reason,
         remarks=tuple(
-            Remark(passage.ply, passage.exchange.told, passage.exchange.reply, passage.exchange.refusal)
+            Remark(passage.ply, passage.exchange.prompt, passage.exchange.reply, passage.exchange.refusal)
             for passage in match.passages
             if passage.duel == row
         ),

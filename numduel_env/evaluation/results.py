@@ -114,10 +114,10 @@ class Exploit:
 
 @dataclass(frozen=True)
 class Remark:
-    """What a player was told at a ply, and what it replied; ``refusal`` is the kind of refusal, if any."""
+    """A prompt at a ply, and the reply to it; ``refusal`` is the kind of refusal, if any."""
 
     ply: Count
-    told: str
+    prompt: str
     reply: str
     refusal: str | None
 

@@ -239,7 +239,7 @@ def test_the_report_shows_what_was_told_and_replied(server):
     results = played("second-try", duels=2)
     remarks = results.samples[0].remarks
     assert [remark.refusal for remark in remarks[:2]] == ["unreadable", None]
-    assert remarks[0].reply == "let me think" and remarks[0].told.startswith("In the list: 2, 3")
+    assert remarks[0].reply == "let me think" and remarks[0].prompt.startswith("In the list: 2, 3")
     own = [ply for ply, move in enumerate(results.samples[0].moves) if results.samples[0].seats[move.seat] == "model"]
     assert sorted({remark.ply for remark in remarks}) == own
     assert "kept %  replies  unreadable (lost)" in str(results)

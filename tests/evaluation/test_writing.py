@@ -44,7 +44,7 @@ class Scribe(WritingPlayer):
         self.asked += 1
         reply = self.first.pop(0) if self.first else f"[{duel.legal_numbers[0]}]"
         # The seconds tell exchanges apart.
-        return Exchange(talk.told, reply, None if reply.startswith("[") else "unreadable", None, 1, self.asked / 1000)
+        return Exchange(talk.prompt, reply, None if reply.startswith("[") else "unreadable", None, 1, self.asked / 1000)
 
 
 def evaluated(scribes, journal=None, **options):

@@ -45,7 +45,7 @@ GOALS = [
 ]
 
 TIMED_MOVES = 200
-"""How long a move with exact parts takes is the mean over so many positions, asked one by one."""
+"""How long a move with exact parts takes is the mean over this many positions, one by one."""
 
 
 def goal_rows(program: str, game: str | None, seeds: int) -> Iterator[str]:

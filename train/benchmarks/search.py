@@ -22,7 +22,7 @@ SIMULATIONS = 500
 """On one board."""
 
 PLIES = 4
-"""Positions after so many plies are tried."""
+"""Positions after this many plies are tried."""
 
 
 def search_rows(specs: Collection[GameSpec], seconds: float) -> list[Row]:

@@ -13,7 +13,7 @@ LEAST_ANNEALING = 0.02
 """The learning rate falls to this share of its first value."""
 
 SETTLING = 20
-"""After so many updates the average has half of its inertia."""
+"""The number of updates after which the average has half of its inertia."""
 
 
 class PlayableNetwork(nn.Module):

@@ -13,7 +13,7 @@ from train.runs.record import Record, describe
 from train.runs.state import training_tensors
 
 CHECK_SHARE, CHECK_SECONDS = 0.05, 30.0
-"""The learner is graded and saved after this share of the budget, or so many CPU seconds if that is sooner."""
+"""The learner is graded and saved after this share of the budget, or this many CPU seconds if that is sooner."""
 
 
 class Learner(Protocol):

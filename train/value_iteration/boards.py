@@ -44,8 +44,8 @@ class Boards:
     def play(self, values: Values, gamma: float) -> Batch:
         """Play one ply on each board, and return what it teaches.
 
-        The afterstate that the last ply left is worth minus the best that can be made of it now; one that ends a game
-        is worth what the rules say.
+        The value of the afterstate that the last ply left is minus the best action value now; that of one that ends a
+        game is given by the rules.
         """
         everywhere = np.arange(len(self._ply))
         legal = self.rules.legal(self._position)

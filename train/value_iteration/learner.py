@@ -1,4 +1,4 @@
-"""Value iteration in self-play: an afterstate is learned to be worth minus what the best reply makes of it."""
+"""Value iteration in self-play: the target of an afterstate is minus the value of the best reply to it."""
 
 from __future__ import annotations
 

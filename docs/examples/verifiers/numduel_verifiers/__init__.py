@@ -48,7 +48,7 @@ class DuelConfig(vf.TasksetConfig):
 
 
 class DuelData(vf.TaskData):
-    """One duel: its prompt is what the player is told first."""
+    """One duel: its prompt is the first text for the player."""
 
     seed: int
 
