@@ -9,6 +9,7 @@ from typing import Any
 from agents import agent_names, model_options
 from agents.terminal import whole
 from numduel_env.cli import OneLineParser, game_names
+from numduel_env.outside import one_line
 
 
 def at_least(least: int, text: str) -> int:
@@ -39,5 +40,6 @@ def add_seats(parser: OneLineParser, game_required: bool = True) -> None:
 
 
 def told_apart(first: str, second: str) -> list[str]:
-    """Return the names of two contenders, by their seats if they have the same."""
+    """Return the names of two contenders as they are shown, by their seats if they have the same."""
+    first, second = one_line(first), one_line(second)
     return [f"{first} (first)", f"{second} (second)"] if first == second else [first, second]

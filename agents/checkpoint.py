@@ -37,6 +37,9 @@ WRITTEN = re.compile(r"[a-z]+-[0-9a-f]{12}\.safetensors|rllib-[0-9]{12}")
 LARGEST_FILE = 2**30
 """No file of a checkpoint has more bytes."""
 
+LARGEST_CARD = 2**22
+"""No card has more bytes, nor any other file of JSON."""
+
 Tensors = dict[str, NDArray[np.float32]]
 
 WANTED = "pip install -c constraints.txt -e '.[train]'"
@@ -106,7 +109,7 @@ def is_unfinished(path: Path, names: Iterable[str] = ()) -> bool:
 def announced(folder: Path) -> set[str]:
     """Return what a save that has not ended was to write, and what the card before it named."""
     try:
-        return set(from_json(_content(folder / ANNOUNCED), Announcement).names)
+        return set(from_json(_content(folder / ANNOUNCED, LARGEST_CARD), Announcement).names)
     except (OSError, BadRecord):
         return set()
 
@@ -136,7 +139,7 @@ def read_card(folder: Path) -> Card:
     """Return the card of a checkpoint, or raise ``BadCheckpoint``."""
     path = folder / CARD
     try:
-        content = _content(path)
+        content = _content(path, LARGEST_CARD)
     except FileNotFoundError:
         what = "is not the folder of a trained agent" if folder.is_dir() else "is no folder"
         raise BadCheckpoint(f"{folder} {what}: there is no {path}") from None
@@ -150,11 +153,11 @@ def read_card(folder: Path) -> Card:
         raise BadCheckpoint(f"{path} is no card of a trained agent: {wrong}") from None
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, limit: int) -> bytes:
     """Return what is in a file; a pipe or a device, which might never end, is none."""
     size = path.stat().st_size
-    if not path.is_file() or size > LARGEST_FILE:
-        raise OSError(f"it is no file of at most {LARGEST_FILE:,} bytes")
+    if not path.is_file() or size > limit:
+        raise OSError(f"it is no file of at most {limit:,} bytes")
     return path.read_bytes()
 
 
@@ -184,7 +187,7 @@ def read_tensors(folder: Path, card: Card, purpose: str) -> Tensors:
         raise BadCheckpoint(f"{folder / CARD} names no file of {purpose}")
     path = folder / file.name
     try:
-        content = _content(path)
+        content = _content(path, LARGEST_FILE)
     except (OSError, ValueError) as wrong:
         raise BadCheckpoint(f"{path} cannot be read: {wrong}") from None
     if hashlib.sha256(content).hexdigest() != file.sha256:

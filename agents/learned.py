@@ -35,11 +35,14 @@ class LearnedAgent:
     def choose(self, position: Position, legal: BoolArray, generator: np.random.Generator) -> NDArray[np.int64]:
         return self.choose_observed(self.network.observe(position, legal), legal)
 
+    # Weights may be so large that their products are infinite: the moves are legal all the same, and nobody is warned.
+    @np.errstate(over="ignore", invalid="ignore")
     def choose_observed(self, observed: Any, legal: BoolArray) -> NDArray[np.int64]:
         """Return the moves in a batch of positions that such a network has observed."""
         chosen: NDArray[np.int64] = masked(self.network.logits(observed), legal).argmax(-1)
         return chosen
 
+    @np.errstate(over="ignore", invalid="ignore")
     def evaluate(self, position: Position, legal: BoolArray) -> tuple[Floats, Floats]:
         """Return the prior ``[N, A]`` over the legal moves and the values ``[N]`` to the movers, for a tree search."""
         logits, values = self.network.evaluate(self.network.observe(position, legal))

@@ -17,9 +17,10 @@ from agents.scorecard import Scorecard
 from agents.table import COMMANDS, Human, Quit, Seated, ShownPlayer, Table, play_duel
 from agents.terminal import DIM, InputEnded, Terminal
 from numduel_env.agent import Agent, Unavailable, as_player
-from numduel_env.cli import OneLineParser, chosen_game, run_program
+from numduel_env.cli import LONGEST_ERROR, OneLineParser, chosen_game, run_program
 from numduel_env.evaluation.grading import graded_moves
 from numduel_env.evaluation.process import make_apart
+from numduel_env.outside import one_line
 from numduel_env.rules import Rules
 from numduel_env.solvers import TooLargeToSolve, solver_for
 
@@ -99,7 +100,7 @@ def main() -> int:
     try:
         run(parser, parser.parse_args(), Terminal())
     except (TooLargeToSolve, Unavailable) as why:
-        print(f"{parser.prog}: {why}", file=sys.stderr)
+        print(f"{parser.prog}: {one_line(str(why), LONGEST_ERROR)}", file=sys.stderr)
         return 1
     except Quit:
         print("Goodbye: the game is left unfinished.")

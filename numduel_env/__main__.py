@@ -14,10 +14,19 @@ import numpy as np
 from numduel_env import positions, serving
 from numduel_env.agent import SolverAgent
 from numduel_env.batch import Position, batch_of_one
-from numduel_env.cli import OneLineParser, chosen_game, chosen_games, game_names, progress_bar, run_program
+from numduel_env.cli import (
+    LONGEST_ERROR,
+    OneLineParser,
+    chosen_game,
+    chosen_games,
+    game_names,
+    progress_bar,
+    run_program,
+)
 from numduel_env.duel import Duel, replay
 from numduel_env.evaluation import program as evaluation
 from numduel_env.games import GAMES, GameSpec, Params
+from numduel_env.outside import one_line
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
 from numduel_env.solvers.exhaustive import ExhaustiveSolver
 from numduel_env.storage import to_json
@@ -77,7 +86,7 @@ def list_games(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Non
                 solution = Solution.of(spec, given, solver_for(rules, progress=progress), Duel(rules))
             print(f"  perfect     {solution.verdict()}; {solution.best_moves()}")
         except TooLargeToSolve as refusal:
-            print(f"  perfect     unknown: {refusal}")
+            print(f"  perfect     unknown: {one_line(str(refusal), LONGEST_ERROR)}")
 
 
 def solve(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -191,7 +200,7 @@ def run(arguments: Sequence[str]) -> int:
         else:
             return evaluation.run(commands["evaluate"], args, [parser.prog, *arguments])
     except TooLargeToSolve as too_large:
-        print(f"{parser.prog}: {too_large}", file=sys.stderr)
+        print(f"{parser.prog}: {one_line(str(too_large), LONGEST_ERROR)}", file=sys.stderr)
         return 1
     return 0
 

@@ -56,6 +56,9 @@ def any_legal(mask: BoolArray) -> BoolArray:
 FEW = 2_048
 """Batches of masks with at most this many entries count as small."""
 
+MANY_WORDS = 8
+"""Masks of more words are searched at once, by running counts, and not word by word."""
+
 # What ``random_legal`` reads from a mask packed into 64-bit words, eight bytes at a time.
 WORD = 64
 ONE_IN_EACH_BYTE = np.uint64(0x0101010101010101)
@@ -121,13 +124,18 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
     # The product adds up the bytes of a word from the lowest: byte k becomes the number of set bits in bytes 0..k.
     counts = np.bitwise_count(words.view(np.uint8)).view("<u8") * ONE_IN_EACH_BYTE
     totals = (counts >> TOP_BYTE).reshape(-1, words_per_mask).T
-    total = sum(totals[1:], totals[0])
+    running = totals.cumsum(0, dtype=np.uint64) if words_per_mask > MANY_WORDS else None
+    total = sum(totals[1:], totals[0]) if running is None else running[-1]
     rank = (generator.random(len(rows)) * total).astype(np.uint64)
     first_action: NDArray[np.int64] | int = 0
     if words_per_mask > 1:
         # The word that holds the bit of that rank, and the rank within the word.
         word = np.zeros(len(rows), np.int64)
-        for place, count in enumerate(totals[:-1]):
+        if running is not None:
+            # One after another would take as long as there are words.
+            word = (running <= rank).sum(0) * (total > 0)
+            rank -= np.where(word > 0, running[word - 1, np.arange(len(rows))], 0).astype(np.uint64)
+        for place, count in enumerate(totals[:-1] if running is None else ()):
             passed = (word == place) & (rank >= count) & (total > 0)
             rank -= count * passed
             word += passed

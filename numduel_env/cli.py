@@ -20,6 +20,9 @@ from numduel_env.stopping import stopped_as_by_ctrl_c
 
 SECONDS_BETWEEN_LINES = 10
 
+LONGEST_ERROR = 2_000
+"""Characters of an error, which may quote what was typed or read."""
+
 
 def game_names() -> str:
     """Return how games can be named, for help."""
@@ -38,7 +41,7 @@ class OneLineParser(argparse.ArgumentParser):
         self._takes_parameters = self._takes_bare_game = False
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
+        self.exit(2, f"{self.prog}: {one_line(message, LONGEST_ERROR)}\n")
 
     def add_parameter_flags(self, bare_game: bool = False) -> None:
         """Add the flags; ``--game`` names the game on the command line, or with ``bare_game`` also a bare argument."""
@@ -192,7 +195,7 @@ class ProgressLines:
         self._next = now + SECONDS_BETWEEN_LINES
         seconds = (now - self._start) * (total - done) / done
         left = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
-        print(f"{task}: {done:,} of about {total:,}, {left} left", file=sys.stderr, flush=True)
+        print(f"{one_line(task)}: {done:,} of about {total:,}, {left} left", file=sys.stderr, flush=True)
 
 
 def run_program(program: Callable[[], int]) -> int:

@@ -9,11 +9,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from numduel_env.agent import Agent, AgentLike, make_agent
+from numduel_env.agent import Agent, AgentLike, PlayerAgent, make_agent, shown
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel, replay
 from numduel_env.games import GameSpec, find_game
 from numduel_env.observation import Observer
+from numduel_env.outside import one_line
 from numduel_env.solvers import TooLargeToSolve
 
 RENDER_MODES = ["human", "ansi", "rgb_array"]
@@ -82,18 +83,29 @@ class EnvBase:
         except ValueError as wrong:
             raise ValueError(f"opponent: {wrong}") from wrong
 
+    def _blamed(self, opponent: Agent, reason: str) -> ValueError:
+        """Return the error of an opponent that fails, which the learner must neither win nor lose by."""
+        kind = one_line(type(opponent.player if isinstance(opponent, PlayerAgent) else opponent).__name__)
+        return ValueError(f"the opponent ({kind}) {reason}")
+
+    def _no_move(self, action: object) -> str:
+        """Return what is to be said of an opponent that answers with this instead of a legal action."""
+        if isinstance(action, int | np.integer) and 0 <= action < self.action_count:
+            return f"played an illegal move, action {action}"
+        return f"answered {shown(action)}, which is no action: they are 0 to {self.action_count - 1}"
+
     def _make_observation_box(self) -> Box:
         return Box(0.0, 1.0, (self.observer.size,), np.float32)
 
     def _make_action_space(self) -> Discrete:
         return QuickDiscrete(self.action_count)
 
-    def _checked_action(self, action: Any, whose: str = "an action") -> int:
+    def _checked_action(self, action: Any) -> int:
         """Return one action as an int, or raise before anything changes: it must be one of the action space."""
         if isinstance(action, np.integer) or (isinstance(action, np.ndarray) and action.shape == ()):
             action = action.item()
         if type(action) is not int or not 0 <= action < self.action_count:
-            raise ValueError(f"{whose} is an integer from 0 to {self.action_count - 1}, not {action!r}")
+            raise ValueError(f"an action is an integer from 0 to {self.action_count - 1}, not {action!r}")
         return action
 
     def _refuse_illegal(self, duel: Duel[Any], action: int) -> None:

@@ -95,13 +95,15 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
 
     def _answer(self, duel: Duel[Any]) -> None:
         """Let the opponent play if it is to move."""
-        if self._opponent is None or duel.finished or duel.seat == self._seat:
+        if self.opponent is None or self._opponent is None or duel.finished or duel.seat == self._seat:
             return
         try:
             action = self._opponent.move(duel, self.np_random)
         except BadAnswer as wrong:
-            raise ValueError(f"the opponent {wrong.reason}") from wrong
-        self._play(duel, self._checked_action(action, "the opponent's action"))
+            raise self._blamed(self.opponent, wrong.reason) from wrong
+        if not 0 <= action < self.action_count or not duel.legal[action]:
+            raise self._blamed(self.opponent, self._no_move(action))
+        self._play(duel, action)
 
     def _play(self, duel: Duel[Any], action: int) -> None:
         duel.play(action)

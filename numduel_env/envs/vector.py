@@ -129,7 +129,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], BoolArray, BoolArray, Info]:
         if not self._has_reset:
             raise ResetNeeded("Cannot call env.step() before calling env.reset()")
-        actions = self._checked_actions(actions, self.num_envs, "an action")
+        actions = self._checked_actions(actions)
         if self.autoreset_mode is AutoresetMode.DISABLED and self._waiting.any():
             raise ResetNeeded("Cannot call env.step() where a game has ended: reset those rows first")
         self._refuse_illegal_rows(actions)
@@ -158,14 +158,14 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self._has_reset = True
         return self.observe(), reward, terminated, truncated, self._infos() | final
 
-    def _checked_actions(self, actions: Any, count: int, whose: str) -> NDArray[np.int64]:
+    def _checked_actions(self, actions: Any) -> NDArray[np.int64]:
         """Return a batch of actions, or raise before anything changes."""
-        batch = np.asarray(actions)
-        if batch.dtype.kind not in "iu" or batch.shape != (count,):
-            raise ValueError(f"actions must be integers of shape ({count},), not {batch.dtype} of shape {batch.shape}")
-        if count and (batch.min() < 0 or batch.max() >= self.action_count):
+        batch, shape = np.asarray(actions), (self.num_envs,)
+        if batch.dtype.kind not in "iu" or batch.shape != shape:
+            raise ValueError(f"actions must be integers of shape {shape}, not {batch.dtype} of shape {batch.shape}")
+        if batch.min() < 0 or batch.max() >= self.action_count:
             wrong = batch[(batch < 0) | (batch >= self.action_count)][0]
-            raise ValueError(f"{whose} is an integer from 0 to {self.action_count - 1}, not {wrong}")
+            raise ValueError(f"an action is an integer from 0 to {self.action_count - 1}, not {wrong}")
         return batch.astype(np.int64, copy=False)
 
     def _refuse_illegal_rows(self, actions: NDArray[np.int64]) -> None:
@@ -190,9 +190,13 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         try:
             chosen = ask(self.opponent, duels.position, duels.legal, rows, self.np_random)
         except BadAnswer as wrong:
-            raise ValueError(f"the opponent {wrong.reason}") from wrong
+            raise self._blamed(self.opponent, wrong.reason) from wrong
+        known = (chosen >= 0) & (chosen < self.action_count)
+        refused = np.flatnonzero(~known | ~duels.legal[rows, np.where(known, chosen, 0)])
+        if len(refused):
+            raise self._blamed(self.opponent, self._no_move(chosen[refused[0]]))
         actions = np.zeros(self.num_envs, np.int64)
-        actions[rows] = self._checked_actions(chosen, len(rows), "the opponent's action")
+        actions[rows] = chosen
         self._play(actions, to_move)
 
     def _play(self, actions: NDArray[np.int64], playing: BoolArray | None) -> None:

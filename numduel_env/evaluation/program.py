@@ -19,9 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from numduel_env.agent import Unavailable, agent_names
-from numduel_env.cli import OneLineParser, chosen_game, game_names, progress_bar
+from numduel_env.cli import LONGEST_ERROR, OneLineParser, chosen_game, game_names, progress_bar
 from numduel_env.evaluation.evaluator import evaluate
 from numduel_env.evaluation.exploitability import BUDGET
+from numduel_env.outside import one_line
 from numduel_env.storage import refuse_unwritable, write_atomically
 
 JOURNAL = ".journal"
@@ -80,9 +81,10 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequ
         parser.error(str(wrong))
     except (KeyboardInterrupt, Unavailable) as stopped:
         if isinstance(stopped, Unavailable):
-            print(f"{parser.prog}: {stopped}", file=sys.stderr)
+            print(f"{parser.prog}: {one_line(str(stopped), LONGEST_ERROR)}", file=sys.stderr)
         if journal:
-            print(f"what is finished is kept in {journal}: the same command with --resume goes on", file=sys.stderr)
+            kept = one_line(journal, LONGEST_ERROR)
+            print(f"what is finished is kept in {kept}: the same command with --resume goes on", file=sys.stderr)
         if isinstance(stopped, KeyboardInterrupt):
             raise
         return 1

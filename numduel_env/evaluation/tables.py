@@ -11,7 +11,7 @@ from numduel_env.writing import Settings
 def tables(results: Results) -> str:
     """Return the results as text for a terminal."""
     agents = results.agents
-    names = [agent.name for agent in agents]
+    names = [one_line(agent.name) for agent in agents]
     lines = [
         f"{results.game}, {results.duels_per_pair:,} duels a pair, openings of 0 to {results.openings} random plies, "
         f"seed {results.seed}",
@@ -23,13 +23,16 @@ def tables(results: Results) -> str:
     lines += ["", *_columns(_agent_rows(results))]
     lines += _writing_lines(results)
     if not results.graded:
-        lines += ["", f"No kept column: grading was {results.grading}."]
+        lines += ["", f"No kept column: grading was {one_line(results.grading, 400)}."]
     for agent in agents:
-        lines += [f"{agent.name} lost {count:,} duel(s): it {reason}" for reason, count in agent.reasons.items()]
+        lines += [
+            f"{one_line(agent.name)} lost {count:,} duel(s): it {one_line(reason, 400)}"
+            for reason, count in agent.reasons.items()
+        ]
     if results.exploits:
         lines += ["", "Won positions thrown and drawn ones spoiled (in the seats: against every opponent line):"]
     for exploit in results.exploits:
-        lines += [f"  {exploit.name}, {exam_line(exam)}" for exam in exploit.exams]
+        lines += [f"  {one_line(exploit.name)}, {exam_line(exam)}" for exam in exploit.exams]
     return "\n".join(lines)
 
 
@@ -44,7 +47,7 @@ def _agent_rows(results: Results) -> list[list[str]]:
     ]
     rows = [[*head, "length", "ms/move", "illegal", *(["Elo"] if rated else [])]]
     for agent in results.agents:
-        row = [agent.name, f"{100 * agent.total.score:.1f}", *map(_with_interval, agent.seats)]
+        row = [one_line(agent.name), f"{100 * agent.total.score:.1f}", *map(_with_interval, agent.seats)]
         if graded:
             kept = "-" if agent.kept is None else f"{100 * agent.kept:.2f}"
             row += [kept, f"{agent.blunders_per_duel:.2f}"]
@@ -66,13 +69,13 @@ def _writing_lines(results: Results) -> list[str]:
         refused = [f"{one.refused.get(kind, 0):,} ({one.faults.get(kind, 0):,})" for kind in kinds]
         tokens = ["-" if count is None else f"{count:,}" for count in (one.prompt_tokens, one.completion_tokens)]
         seconds = f"{one.seconds / max(one.replies, 1):.2f}"
-        rows.append([agent.name, kept, f"{one.replies:,}", *refused, *tokens, seconds])
+        rows.append([one_line(agent.name), kept, f"{one.replies:,}", *refused, *tokens, seconds])
     lines = [
         "",
         "In writing: replies, those of them that were refused, and the duels that these lost:",
         *_columns(rows),
     ]
-    return lines + [f"{agent.name} was set to {settings_line(one.settings)}" for agent, one in written]
+    return lines + [f"{one_line(agent.name)} was set to {settings_line(one.settings)}" for agent, one in written]
 
 
 def settings_line(settings: Settings) -> str:
@@ -90,7 +93,7 @@ def exam_line(exam: Exam) -> str:
     how = {"random positions": "drawn at random instead", "all positions": "in all"}.get(exam.where, "walked")
     said = f"{exam.where}: {exam.grade} ({exam.positions:,} positions {how})"
     if exam.refusal:
-        said += f": {exam.refusal}"
+        said += f": {one_line(exam.refusal, 400)}"
     return said if exam.exact else f"{said}; it plays at random: this is one sample of its choices, not a proof"
 
 

@@ -16,7 +16,7 @@ from safetensors.numpy import load, save
 
 from agents import make_agent
 from agents.cards import Card, CurvePoint, GameCard, TrainingCard, TrainingProgress
-from agents.checkpoint import LARGEST_FILE, BadCheckpoint, read_card, read_tensors, write_checkpoint
+from agents.checkpoint import LARGEST_CARD, LARGEST_FILE, BadCheckpoint, read_card, read_tensors, write_checkpoint
 from agents.learned import NETWORKS, Architecture, load_agent
 from numduel_env import GAMES
 from numduel_env.rules import same_rules
@@ -182,6 +182,10 @@ BAD_FILES = {
     "no file": (lambda f: weights_of(f).unlink(), "cannot be read"),
     "a pipe": (lambda f: replaced(weights_of(f), os.mkfifo), "it is no file"),
     "a device": (lambda f: replaced(weights_of(f), lambda path: path.symlink_to("/dev/zero")), "it is no file"),
+    "a card too large": (
+        lambda f: (f / "card.json").write_bytes((f / "card.json").read_bytes() + b" " * LARGEST_CARD),
+        "it is no file of at most 4,194,304 bytes",
+    ),
     "a file too large": (lambda f: os.truncate(weights_of(f), LARGEST_FILE + 1), "it is no file of at most"),
     "a truncated file": (truncate, "SHA-256"),
     "a changed file": (flip_a_bit, "SHA-256"),
@@ -236,10 +240,10 @@ def test_whatever_the_weights_moves_are_legal(kind, tmp_path):
     rules = GAMES["divider-duel"].make_rules()
     agent = load_agent(tmp_path, rules)
     position = rules.play(rules.initial((1,)), np.array([0]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        legal = rules.legal(position)
-        assert legal[0, agent.choose(position, legal, np.random.default_rng(0))[0]]
-        prior, value = agent.evaluate(position, legal)
+    legal = rules.legal(position)
+    # Without a warning, too, which here would be an error.
+    assert legal[0, agent.choose(position, legal, np.random.default_rng(0))[0]]
+    prior, value = agent.evaluate(position, legal)
     assert np.isfinite(value).all() and prior.sum() == pytest.approx(1)
     assert not prior[~legal].any()
 

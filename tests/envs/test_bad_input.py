@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import gymnasium
@@ -299,12 +300,29 @@ class Faulty:
         self.rules, self.answer = rules, answer
 
     def choose(self, position, legal, generator):
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
+        if self.answer == "illegal":
+            return legal.argmin(-1)
         return legal.argmax(-1) if self.answer is None else np.full(legal.shape[:-1], self.answer)
 
 
-@pytest.mark.parametrize("answer", [99, -1, 0.5, RuntimeError("asleep")])
+FAILURES = [
+    99,
+    -1,
+    0.5,
+    10**30,
+    "illegal",
+    RuntimeError("asleep"),
+    RuntimeError("\x1b[31m\a\nasleep"),
+    SystemExit(0),
+    GeneratorExit(),
+    asyncio.CancelledError(),
+    BaseExceptionGroup("several", [SystemExit(0)]),
+]
+
+
+@pytest.mark.parametrize("answer", FAILURES, ids=repr)
 def test_an_opponent_that_fails_is_blamed_and_the_game_must_be_reset(answer):
     rules = GAMES["divider-duel"].make_rules()
     for make in (
@@ -316,8 +334,9 @@ def test_an_opponent_that_fails_is_blamed_and_the_game_must_be_reset(answer):
         environment.reset(seed=0)
         opponent.answer = answer
         actions = environment.unwrapped.action_masks().argmax(-1)
-        with pytest.raises((ValueError, RuntimeError), match=r"the opponent's action|actions are whole|asleep"):
+        with pytest.raises(ValueError, match=r"^the opponent \(Faulty\) (answered|raised|played an illegal)") as error:
             environment.step(actions)
+        assert str(error.value).isprintable()
         opponent.answer = None
         with pytest.raises(gymnasium.error.ResetNeeded):
             environment.step(actions)

@@ -21,7 +21,7 @@ def specified(mask, generator):
     ]
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 31, 32, 63, 64, 65, 127, 128, 129, 500])
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 31, 32, 63, 64, 65, 127, 128, 129, 500, 513, 1000])
 @pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
 def test_it_is_what_the_specification_says(size, share):
     mask = np.random.default_rng(size).random((300, size)) < share
@@ -30,7 +30,7 @@ def test_it_is_what_the_specification_says(size, share):
 
 
 @pytest.mark.parametrize("rows", [1, 5, 41, 300])
-@pytest.mark.parametrize("size", [1, 8, 49, 64, 65, 200])
+@pytest.mark.parametrize("size", [1, 8, 49, 64, 65, 200, 700])
 def test_few_masks_are_answered_as_many_are(size, rows):
     mask = np.random.default_rng(size).random((rows, size)) < 0.3
     one, other = (np.random.default_rng(1) for _ in range(2))

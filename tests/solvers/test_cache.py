@@ -424,6 +424,83 @@ def test_the_file_of_somebody_else_is_not_trusted(monkeypatch, caplog):
     assert "belongs to somebody else" in caplog.text
 
 
+def a_pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def sparse(file):
+    os.truncate(file, 8_000_000_000)
+
+
+def a_folder(file):
+    file.unlink()
+    file.mkdir()
+
+
+def a_link_to_nothing_that_ends(file):
+    file.unlink()
+    file.symlink_to("/dev/zero")
+
+
+def a_link_to_itself(file):
+    file.unlink()
+    file.symlink_to(file)
+
+
+BAD_PLACES = {
+    "a pipe": (a_pipe, "is no ordinary file"),
+    "a folder": (a_folder, "is no ordinary file"),
+    "a device": (a_link_to_nothing_that_ends, "is no ordinary file"),
+    "a loop": (a_link_to_itself, "is no ordinary file"),
+    "a sparse file": (sparse, "it is larger than"),
+    "others may write": (lambda file: file.chmod(0o666), "others may write to"),
+    "half a file": (lambda file: os.truncate(file, 1_000), "its digest is wrong"),
+    "an empty file": (lambda file: os.truncate(file, 0), "its digest is wrong"),
+    "something else": (lambda file: file.write_bytes(sealed(b"PK something")), "it cannot be read: "),
+    "another version": (lambda file: cache.store(file.stem, 0, {"nimbers": np.zeros(3, np.uint8)}), "something else"),
+    "an escape": (lambda file: file.write_bytes(sealed(b"PK\x1b[31m")), "it cannot be read: "),
+}
+
+
+@posix_only
+@pytest.mark.parametrize("bad", BAD_PLACES)
+def test_what_is_no_table_is_made_anew_with_one_line_of_warning(bad, caplog):
+    rules = Sieve(2, 42)
+    nimber = SieveSolver(rules).nimber(rules.initial())
+    (file,) = cache.folder().iterdir()
+    assert not caplog.records
+    spoil, why = BAD_PLACES[bad]
+    spoil(file)
+    assert SieveSolver(rules).nimber(rules.initial()) == nimber
+    (record,) = caplog.records
+    said = record.getMessage()
+    assert "is made anew" in said and why in said and said.isprintable()
+    caplog.clear()
+    if bad != "a folder":
+        assert SieveSolver(rules).nimber(rules.initial()) == nimber
+        assert not caplog.records
+
+
+def consistent_lie(component, table, row):
+    """Make one row lie and all rows after it follow from the lie, so that only this row contradicts the recurrence."""
+    table[row, :-1] ^= 1
+    for after in range(row + 1, len(table)):
+        table[after] = component._solved_row(table, after)
+
+
+def test_a_lie_that_is_spread_consistently_is_found_by_some_of_the_loads(caplog):
+    """Only one row contradicts the others: each load that looks at it, one in a few, finds it."""
+    rules = Sieve(2, 42)
+    component = max((part for part, _ in SieveSolver(rules).components), key=lambda part: part.plan.bytes)
+    table = component._flat.reshape(component.plan.rows, component.plan.columns).copy()
+    consistent_lie(component, table, len(table) // 2)
+    wrong = [row for row in range(len(table)) if not np.array_equal(component._solved_row(table, row), table[row])]
+    assert wrong == [len(table) // 2]
+    found = sum(not component._looks_right(table) for _ in range(40))
+    assert found > 0
+
+
 def tampered(highest, change):
     """Put a table with a right digest but other values into the cache, and return the true nimber of the start."""
     rules = Sieve(2, highest)

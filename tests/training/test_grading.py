@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.cards import Standing
+from agents.cards import CurvePoint, Standing
 from agents.learned import LearnedAgent
 from agents.networks import AfterstateNetwork
 from numduel_env import GAMES
@@ -14,7 +14,7 @@ from numduel_env.observation import AfterstateObserver
 from numduel_env.solvers import solver_for
 from tests.training.learners import constant_weights, new_card
 from train.runs.grading import Grader
-from train.runs.record import Record, describe
+from train.runs.record import MOST_POINTS, Record, describe, thinned
 
 
 def standing(mistakes, walked=None, spoiled=0):
@@ -70,6 +70,16 @@ def test_the_best_weights_are_kept():
     assert record.best is weights[1] and record.training.standing == standing(10, 1)
     assert [point.kept for point in record.training.curve] == [0.5, 0.9, 0.8]
     assert [point.plies for point in record.training.curve] == [0, 1, 2]
+
+
+def test_a_long_curve_stays_small_from_its_beginning_to_its_end():
+    curve = ()
+    for plies in range(3 * MOST_POINTS):
+        curve = thinned((*curve, CurvePoint(plies, 0.0, 0.5, None)))
+        assert len(curve) <= MOST_POINTS
+        assert (curve[0].plies, curve[-1].plies) == (0, plies)
+    places = [point.plies for point in curve]
+    assert places == sorted(set(places))
 
 
 def test_without_a_solver_the_latest_weights_are_the_best():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 
 import numpy as np
 
 from agents.cards import Card, Evaluation, SeatScores
 from agents.learned import LearnedAgent
 from numduel_env.agent import GreedyAgent, RandomAgent, SolverAgent
-from numduel_env.cli import flag
+from numduel_env.cli import LONGEST_ERROR, flag
 from numduel_env.evaluation.block import play_match
 from numduel_env.evaluation.exploitability import Exam, exploitability, grade_sample
 from numduel_env.evaluation.match import Entrant
 from numduel_env.evaluation.tables import exam_line
 from numduel_env.games import Params
+from numduel_env.outside import one_line
 from numduel_env.progress import Progress, silent
 from numduel_env.solvers import Solver
 
@@ -36,7 +38,9 @@ def score_against(opponent: Entrant, agent: LearnedAgent, duels: int) -> SeatSco
 def evaluate_agent(agent: LearnedAgent, judge: Solver | None, progress: Progress = silent) -> Evaluation:
     """Return what a card says an agent can do; without a judge, its scores alone."""
     rules = agent.rules
-    opponents = [Entrant("random", RandomAgent(rules)), Entrant("greedy", GreedyAgent(rules))]
+    opponents = [Entrant("random", RandomAgent(rules))]
+    with suppress(ValueError):  # too large a game for it
+        opponents.append(Entrant("greedy", GreedyAgent(rules)))
     sample: Exam | None = None
     exams: tuple[Exam, ...] = ()
     if judge is not None:
@@ -92,6 +96,7 @@ def summary(card: Card, params: Params, chosen: str, written: str, agent: str) -
     lines = ["", f"{game}: {progress.plies:,} plies in {progress.seconds:.0f} s of learning"]
     if card.training.standing:
         lines.append(chosen)
-    lines += ["", tables(card.evaluation), "", written]
-    lines.append("Play it: " + shlex.join(["python", "agents/play.py", "--game", game, *given, "--second", agent]))
+    lines += ["", tables(card.evaluation), "", one_line(written, LONGEST_ERROR)]
+    command = shlex.join(["python", "agents/play.py", "--game", game, *given, "--second", agent])
+    lines.append(one_line(f"Play it: {command}", LONGEST_ERROR))
     return "\n".join(lines)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from agents.cards import Card
 from agents.checkpoint import ANNOUNCED, CARD, BadCheckpoint, announce, is_unfinished, read_card, remove_leftovers
-from numduel_env.outside import described, is_reference
+from numduel_env.cli import LONGEST_ERROR
+from numduel_env.outside import described, is_reference, one_line
 from numduel_env.stopping import stopped_as_by_ctrl_c, undisturbed
 
 LOCK, LOGS = "lock", "tensorboard"
@@ -110,7 +111,7 @@ def run_in(folder: Path, program: str, game: str, learn: Callable[[], str]) -> i
         # No card can make a program import a game: whoever goes on names it.
         named = ["--game", game] if is_reference(game) else []
         then = f"to go on: python {shlex.join([program, '--resume', str(folder), *named])}"
-    print(f"{why}; {then}", file=sys.stderr)
+    print(one_line(f"{why}; {then}", LONGEST_ERROR), file=sys.stderr)
     return code
 
 

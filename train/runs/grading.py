@@ -10,8 +10,10 @@ import numpy as np
 from agents.cards import Standing
 from agents.learned import LearnedAgent
 from numduel_env.batch import Position, take_rows
+from numduel_env.cli import LONGEST_ERROR
 from numduel_env.evaluation.exploitability import BUDGET, SAMPLE, WalkTooLong, random_positions, walk
 from numduel_env.evaluation.grading import Grade
+from numduel_env.outside import one_line
 from numduel_env.progress import Progress, silent
 from numduel_env.rules import Rules
 from numduel_env.solvers import Solver, TooLargeToSolve, solver_for
@@ -74,5 +76,5 @@ def judge_of(rules: Rules[Any], progress: Progress = silent) -> Solver | None:
     try:
         return solver_for(rules, progress=progress)
     except TooLargeToSolve as refusal:
-        print(f"no grading: {refusal}", file=sys.stderr)
+        print(f"no grading: {one_line(str(refusal), LONGEST_ERROR)}", file=sys.stderr)
         return None

@@ -18,6 +18,9 @@ from train.runs.evaluation import score_against
 from train.runs.grading import Grader
 from train.runs.task import ArgumentsT, Task
 
+MOST_POINTS = 2_000
+"""Of the curve on a card, which is written anew at every save: it must not grow for as long as a run goes on."""
+
 QUICK_DUELS = 200
 """Played against random for each point of the curve."""
 
@@ -70,7 +73,7 @@ class Record:
             self._update(replace(self.training, standing=standing))
         kept = standing.sample.kept if standing else None
         point = CurvePoint(plies, round(seconds, 2), (score.first + score.second) / 2, kept)
-        self._update(replace(self.training, curve=(*self.training.curve, point)))
+        self._update(replace(self.training, curve=thinned((*self.training.curve, point))))
         return point
 
     def advance(self, plies: int, seconds: float, *, finished: bool = False) -> None:
@@ -87,6 +90,11 @@ class Record:
 
     def _update(self, training: TrainingCard) -> None:
         self.card = replace(self.card, training=training)
+
+
+def thinned(curve: tuple[CurvePoint, ...]) -> tuple[CurvePoint, ...]:
+    """Return a curve of at most ``MOST_POINTS``, with the first and the last point: else every other one goes."""
+    return curve if len(curve) <= MOST_POINTS else (*curve[:-1:2], curve[-1])
 
 
 def describe(point: CurvePoint) -> str:

@@ -22,7 +22,7 @@ VERSION = 2
 CACHED_FROM = 1_000_000
 """Bytes; smaller tables are computed in the time it takes to read them."""
 
-CHECKED_ROWS = 150
+CHECKED_ROWS = 300
 """Rows of a table from the cache that are computed anew and compared: a digest proves nothing against intent."""
 
 NO_MOVE = 128
