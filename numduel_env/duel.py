@@ -118,7 +118,11 @@ class Duel(Generic[PositionT]):
                 self.legal = np.zeros_like(self.legal)
                 self._end(self.seat, -1)
                 return
-            after = self.rules.remembered.after(self.rules, state, action)
+            rules = self.rules
+            if state.after is None:
+                after = State(rules, rules.play(state.position, action))
+            else:
+                after = rules.remembered.after(rules, state, action)
         # What _enter does, without the call: this runs every ply.
         self.state, self.position, self.legal = after, after.position, after.legal
         self.actions.append(action)

@@ -38,6 +38,7 @@ class Observer:
         for shape in shapes.values():
             self._places.append(slice(start, start + shape[0]) if shape else start)
             start += shape[0] if shape else 1
+        self._plain = list(shapes.values()) == [(self.size,)] and not lookahead
         self._batch_places = [(..., place) for place in self._places]
 
     def __call__(
@@ -47,11 +48,17 @@ class Observer:
 
         ``legal`` is the mask of the mover, None if the observer is the waiting seat; only ``lookahead`` needs it.
         """
+        parts = self.rules.features(position).values()
+        if self._plain:
+            # One part is all of the observation.
+            (part,) = parts
+            whole: NDArray[np.float32] = part.astype(FLOAT, "C")
+            return whole
         if shape:
             observation, places = np.empty((*shape, self.size), FLOAT), self._batch_places
         else:
             observation, places = np.empty(self.size, FLOAT), self._places
-        for place, part in zip(places, self.rules.features(position).values()):
+        for place, part in zip(places, parts):
             observation[place] = part
         if self.lookahead:
             observation[places[-1]] = 0 if legal is None else self._outlook(position, legal).reshape(*shape, -1)

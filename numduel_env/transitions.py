@@ -73,10 +73,9 @@ class States(Generic[PositionT]):
         return self._known.get(_key(own)) or State(rules, own)
 
     def after(self, rules: Rules[PositionT], state: State[PositionT], action: int) -> State[PositionT]:
-        """Return the state after a legal action."""
+        """Return the state after a legal action; the given one is remembered."""
         followers = state.after
-        if followers is None:
-            return State(rules, rules.play(state.position, action))
+        assert followers is not None
         found = followers.get(action)
         if found is None:
             found = State(rules, rules.play(state.position, action))

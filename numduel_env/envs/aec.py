@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -19,12 +20,9 @@ Value = TypeVar("Value")
 
 SEATS = ("player_0", "player_1")
 
-SET_BY_RESET = {"agents", "num_agents", "agent_selection", "rewards", "terminations", "truncations", "infos"}
+SET_BY_RESET = ("agents", "agent_selection", "rewards", "terminations", "truncations", "_infos")
 
 Observation = dict[str, NDArray[Any]]
-
-TURNS = (SEATS, SEATS[::-1])
-"""The seat to move and the waiting one, after an even and an odd number of plies."""
 
 
 def by_seat(first: Value, second: Value) -> dict[str, Value]:
@@ -70,13 +68,14 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         self.observation_spaces = {seat: self._make_observation_space() for seat in SEATS}
         self.action_spaces = {seat: self._make_action_space() for seat in SEATS}
         self._no_move = np.zeros(self.action_count, np.int8)
+        self._infos: dict[str, Info]
         self._duel: Duel[Any] | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise for what is missing; before reset() in the words of PettingZoo's own environments."""
-        if name in SET_BY_RESET:
-            raise AttributeError(f"{name} cannot be accessed before reset")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def num_agents(self) -> int:
+        if self._duel is None:
+            raise AttributeError("num_agents cannot be accessed before reset")
+        return len(self.agents)
 
     @property
     def duel(self) -> Duel[Any]:
@@ -104,32 +103,46 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         self.agents = list(SEATS)
         self.rewards, self._cumulative_rewards = by_seat(0.0, 0.0), by_seat(0.0, 0.0)
         self.terminations, self.truncations = by_seat(False, False), by_seat(False, False)
-        self._hand_over(duel)
+        self.agent_selection = SEATS[duel.seat]
+        self._infos = {}
         if self.render_mode == "human":
             self.render()
 
-    def _hand_over(self, duel: Duel[Any]) -> None:
-        """Select the seat to move (after the end: the seat that would be next) and renew both infos."""
-        mover, waiting = TURNS[len(duel.actions) & 1]
-        self.agent_selection = mover
+    @property
+    def infos(self) -> dict[str, Info]:
+        """What ``last`` says of each agent that is in the game; made when it is read, new with every step."""
+        infos = self._infos
+        for agent in self.agents:
+            if agent not in infos:
+                infos[agent] = self._info(agent)
+        return infos
+
+    @infos.setter
+    def infos(self, infos: dict[str, Info]) -> None:
+        self._infos = infos
+
+    def _info(self, agent: str) -> Info:
         # The mask alone: TorchRL, which finds it in the observation, fails on infos that hold it beside something else.
-        self.infos: dict[str, Info] = {
-            mover: {"action_mask": duel.legal.astype(INT8)},
-            waiting: {"action_mask": self._no_move.copy()},
-        }
+        return {"action_mask": self.observe(agent)["action_mask"]}
 
     def observe(self, agent: str) -> Observation:
         duel = self._duel
         if duel is None:
             raise not_reset("observe")
-        if agent == TURNS[len(duel.actions) & 1][0]:
+        if agent == SEATS[len(duel.actions) & 1]:
             return {"observation": self._observed(duel, False), "action_mask": duel.legal.astype(INT8)}
         return {"observation": self._observed(duel, True), "action_mask": self._no_move.copy()}
 
-    def agent_iter(self, max_iter: int = 2**63) -> Any:
+    def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
         if self._duel is None:
             raise not_reset("agent_iter()")
-        return super().agent_iter(max_iter)
+        return self._turns(max_iter)
+
+    def _turns(self, max_iter: int) -> Iterator[str]:
+        """Yield whose turn it is until nobody is left: PettingZoo's iterator as a generator, which costs a fifth."""
+        while self.agents and max_iter > 0:
+            max_iter -= 1
+            yield self.agent_selection
 
     @overload
     def last(self, observe: Literal[True] = True) -> tuple[Observation, float, bool, bool, Info]: ...
@@ -138,13 +151,16 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
     def last(self, observe: bool) -> tuple[Observation | None, float, bool, bool, Info]: ...
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, Info]:
-        agent = self.agent_selection
+        agent, infos = self.agent_selection, self._infos
+        observation = self.observe(agent) if observe else None
+        if agent not in infos:
+            infos[agent] = {"action_mask": observation["action_mask"].copy()} if observation else self._info(agent)
         return (
-            self.observe(agent) if observe else None,
+            observation,
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
-            self.infos[agent],
+            infos[agent],
         )
 
     def step(self, action: int | np.integer | None) -> None:
@@ -159,7 +175,9 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
         if self.illegal == "raise":
             self._refuse_illegal(duel, action)
         duel.play(action)
-        self._hand_over(duel)
+        # After the end: the seat that would be next.
+        self.agent_selection = SEATS[len(duel.actions) & 1]
+        self._infos = {}
         if duel.finished:
             self._finish(duel)
         if self.render_mode == "human":
@@ -183,7 +201,8 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
             raise ValueError("when an agent is dead, the only valid action is None")
         leaver = self.agent_selection
         self.agents.remove(leaver)
-        for by_seat in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
+        self._infos.pop(leaver, None)
+        for by_seat in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations):
             del by_seat[leaver]
         if self.agents:
             self.agent_selection = self.agents[0]
@@ -196,6 +215,25 @@ class NumduelAECEnv(AECEnv[str, Observation, int | None], EnvBase):
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+class SetByReset:
+    """An attribute before reset() has set it: missing, in the words of PettingZoo's own environments.
+
+    A ``__getattr__`` would say so, too, but makes every access to every attribute several times as slow.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name.removeprefix("_")
+
+    def __get__(self, environment: object, owner: type | None = None) -> Any:
+        if environment is None:
+            return self
+        raise AttributeError(f"{self.name} cannot be accessed before reset")
+
+
+for _name in SET_BY_RESET:
+    setattr(NumduelAECEnv, _name, SetByReset(_name))
 
 
 def env(game: str | GameSpec, render_mode: str | None = None, **options: Any) -> NumduelAECEnv:
