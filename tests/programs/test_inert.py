@@ -34,7 +34,9 @@ def agent(tmp_path):
     folder = tmp_path / "agent"
     folder.mkdir()
     card = read_card(REFERENCES / "divider-duel")
-    return folder, write_checkpoint(folder, card, {"weights": read_tensors(REFERENCES / "divider-duel", card, "weights")})
+    return folder, write_checkpoint(
+        folder, card, {"weights": read_tensors(REFERENCES / "divider-duel", card, "weights")}
+    )
 
 
 def texts_of(value, path=()):
