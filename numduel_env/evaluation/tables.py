@@ -13,8 +13,8 @@ def tables(results: Results) -> str:
     agents = results.agents
     names = [one_line(agent.name) for agent in agents]
     lines = [
-        f"{one_line(str(results.game), 400)}, {results.duels_per_pair:,} duels a pair, openings of 0 to {results.openings} random plies, "
-        f"seed {results.seed}",
+        f"{one_line(str(results.game), 400)}, {results.duels_per_pair:,} duels a pair, "
+        f"openings of 0 to {results.openings} random plies, seed {results.seed}",
         "",
         "Score of the row against the column, %:",
     ]
