@@ -11,6 +11,8 @@ import shutil
 import sys
 import textwrap
 
+from numduel_env.outside import spelled_out
+
 BOLD, DIM = "1", "2"
 """Styles, as terminals number them."""
 
@@ -71,7 +73,7 @@ class Terminal:
         if not line:
             raise InputEnded
         text = line.strip()
-        print(text, flush=True)
+        print(spelled_out(text), flush=True)
         return text
 
     def forget_typed(self) -> None:

@@ -124,21 +124,21 @@ def random_legal(mask: NDArray[Any], generator: np.random.Generator) -> NDArray[
     # The product adds up the bytes of a word from the lowest: byte k becomes the number of set bits in bytes 0..k.
     counts = np.bitwise_count(words.view(np.uint8)).view("<u8") * ONE_IN_EACH_BYTE
     totals = (counts >> TOP_BYTE).reshape(-1, words_per_mask).T
-    running = totals.cumsum(0, dtype=np.uint64) if words_per_mask > MANY_WORDS else None
-    total = sum(totals[1:], totals[0]) if running is None else running[-1]
+    total = sum(totals[1:], totals[0])
     rank = (generator.random(len(rows)) * total).astype(np.uint64)
     first_action: NDArray[np.int64] | int = 0
     if words_per_mask > 1:
         # The word that holds the bit of that rank, and the rank within the word.
         word = np.zeros(len(rows), np.int64)
-        if running is not None:
-            # One after another would take as long as there are words.
+        if words_per_mask > MANY_WORDS:
+            running = totals.cumsum(0, dtype=np.uint64)
             word = (running <= rank).sum(0) * (total > 0)
-            rank -= np.where(word > 0, running[word - 1, np.arange(len(rows))], 0).astype(np.uint64)
-        for place, count in enumerate(totals[:-1] if running is None else ()):
-            passed = (word == place) & (rank >= count) & (total > 0)
-            rank -= count * passed
-            word += passed
+            rank -= running[word - 1, np.arange(len(rows))] * (word > 0)
+        else:
+            for place, count in enumerate(totals[:-1]):
+                passed = (word == place) & (rank >= count) & (total > 0)
+                rank -= count * passed
+                word += passed
         at = np.arange(0, len(words), words_per_mask) + word
         words, counts, first_action = words.take(at), counts.take(at), word * WORD
     # The byte within the word: it is preceded by the bytes whose running count is at most the rank. All counts are

@@ -88,7 +88,7 @@ class EnvBase:
         kind = one_line(type(opponent.player if isinstance(opponent, PlayerAgent) else opponent).__name__)
         return ValueError(f"the opponent ({kind}) {reason}")
 
-    def _no_move(self, action: object) -> str:
+    def _bad_move(self, action: object) -> str:
         """Return what is to be said of an opponent that answers with this instead of a legal action."""
         if isinstance(action, int | np.integer) and 0 <= action < self.action_count:
             return f"played an illegal move, action {action}"

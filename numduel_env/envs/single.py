@@ -102,7 +102,7 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
         except BadAnswer as wrong:
             raise self._blamed(self.opponent, wrong.reason) from wrong
         if not 0 <= action < self.action_count or not duel.legal[action]:
-            raise self._blamed(self.opponent, self._no_move(action))
+            raise self._blamed(self.opponent, self._bad_move(action))
         self._play(duel, action)
 
     def _play(self, duel: Duel[Any], action: int) -> None:

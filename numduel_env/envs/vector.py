@@ -194,7 +194,7 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         known = (chosen >= 0) & (chosen < self.action_count)
         refused = np.flatnonzero(~known | ~duels.legal[rows, np.where(known, chosen, 0)])
         if len(refused):
-            raise self._blamed(self.opponent, self._no_move(chosen[refused[0]]))
+            raise self._blamed(self.opponent, self._bad_move(chosen[refused[0]]))
         actions = np.zeros(self.num_envs, np.int64)
         actions[rows] = chosen
         self._play(actions, to_move)

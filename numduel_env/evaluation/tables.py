@@ -13,8 +13,8 @@ def tables(results: Results) -> str:
     agents = results.agents
     names = [one_line(agent.name) for agent in agents]
     lines = [
-        f"{results.game}, {results.duels_per_pair:,} duels a pair, openings of 0 to {results.openings} random plies, "
-        f"seed {results.seed}",
+        f"{one_line(str(results.game), 400)}, {results.duels_per_pair:,} duels a pair, "
+        f"openings of 0 to {results.openings} random plies, seed {results.seed}",
         "",
         "Score of the row against the column, %:",
     ]
@@ -62,7 +62,15 @@ def _writing_lines(results: Results) -> list[str]:
     if not written:
         return []
     kinds = sorted({kind for _, one in written for kind in (*one.refused, *one.faults)})
-    head = ["", "kept %", "replies", *(f"{kind} (lost)" for kind in kinds), "tokens in", "tokens out", "s/reply"]
+    head = [
+        "",
+        "kept %",
+        "replies",
+        *(f"{one_line(kind)} (lost)" for kind in kinds),
+        "tokens in",
+        "tokens out",
+        "s/reply",
+    ]
     rows = [head]
     for agent, one in written:
         kept = "-" if agent.kept is None else f"{100 * agent.kept:.2f}"
@@ -80,7 +88,7 @@ def _writing_lines(results: Results) -> list[str]:
 
 def settings_line(settings: Settings) -> str:
     """Return settings in one line."""
-    return ", ".join(f"{name}={one_line(repr(value))}" for name, value in settings.items())
+    return ", ".join(f"{one_line(name)}={one_line(repr(value))}" for name, value in settings.items())
 
 
 def _with_interval(score: Score) -> str:
@@ -91,7 +99,7 @@ def _with_interval(score: Score) -> str:
 def exam_line(exam: Exam) -> str:
     """Return one exam as a line."""
     how = {"random positions": "drawn at random instead", "all positions": "in all"}.get(exam.where, "walked")
-    said = f"{exam.where}: {exam.grade} ({exam.positions:,} positions {how})"
+    said = f"{one_line(exam.where)}: {exam.grade} ({exam.positions:,} positions {how})"
     if exam.refusal:
         said += f": {one_line(exam.refusal, 400)}"
     return said if exam.exact else f"{said}; it plays at random: this is one sample of its choices, not a proof"

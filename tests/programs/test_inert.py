@@ -11,7 +11,7 @@ import pytest
 
 from agents.checkpoint import CARD, read_card, read_tensors, write_checkpoint
 from agents.learned import REFERENCES
-from numduel_env import evaluate
+from numduel_env import Results, evaluate
 from numduel_env.__main__ import main as numduel
 from tests.support.programs import run_program
 
@@ -34,7 +34,9 @@ def agent(tmp_path):
     folder = tmp_path / "agent"
     folder.mkdir()
     card = read_card(REFERENCES / "divider-duel")
-    return folder, write_checkpoint(folder, card, {"weights": read_tensors(REFERENCES / "divider-duel", card, "weights")})
+    return folder, write_checkpoint(
+        folder, card, {"weights": read_tensors(REFERENCES / "divider-duel", card, "weights")}
+    )
 
 
 def texts_of(value, path=()):
@@ -148,6 +150,26 @@ def test_what_is_typed_is_shown_inert(arguments, capsys):
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert_inert(out + err, lines=1)
+
+
+def test_what_is_entered_is_shown_inert():
+    typed = f"4\x1b[31m\x07\n{NASTY}\nquit\n"
+    ran = run_program(PLAY, "--game", "divider-duel", "--second", "random", "--seed", 0, typed=typed)
+    assert_inert(ran.out + ran.err)
+
+
+def test_every_text_of_results_is_shown_inert(tmp_path):
+    results = evaluate("divider-duel", ["random", "greedy", "solver"], duels=4, exploit=True)
+    record = json.loads(results.to_json())
+    path, shown = tmp_path / "results.json", 0
+    for place, is_key in texts_of(record):
+        path.write_text(json.dumps(spoiled(record, place, is_key)))
+        try:
+            assert_inert(str(Results.load(path)))
+            shown += 1
+        except ValueError as wrong:
+            assert str(wrong).isprintable()
+    assert shown > 20
 
 
 class Nasty:
