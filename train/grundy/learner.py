@@ -19,7 +19,6 @@ from train.grundy.preset import Preset
 from train.grundy.soft_mex import soft_mex
 from train.runs.averaged import AveragedNetwork
 
-
 MOST_REMEMBERED = 40_000_000
 """The memory has no more parts, which take nine bytes each; what it does not have is guessed."""
 
