@@ -95,6 +95,15 @@ def test_where_parts_are_known_the_soft_mex_is_the_mex():
     assert (found.argmax(-1) == learner.memory.find(small)).all() and found.max(-1).min() > 0.99
 
 
+def test_a_memory_that_is_full_leaves_the_rest_to_the_network(monkeypatch):
+    monkeypatch.setattr("train.grundy.learner.MOST_REMEMBERED", 50)
+    preset = GrundyPreset(width=8, depth=0, memory=30, games=20, batch_size=64, first_guess=0.0, guesses=50)
+    learner = GrundyLearner(PartObserver(Sieve(2, 30)), preset, seed=0)
+    for spent in (0.1, 0.5):
+        assert learner.learn(spent) > 0
+    assert len(learner.memory) <= 50 and float(learner.averaged.updates) > 0
+
+
 def test_an_afterstate_is_worth_minus_the_best_reply():
     """The lessons of a ply, beside the same by play on single boards."""
     rules = GAMES["divider-duel"].make_rules()

@@ -19,6 +19,9 @@ from train.grundy.preset import Preset
 from train.grundy.soft_mex import soft_mex
 from train.runs.averaged import AveragedNetwork
 
+MOST_REMEMBERED = 40_000_000
+"""The memory has no more parts, which take nine bytes each; what it does not have is guessed."""
+
 
 class Lesson(NamedTuple):
     """Parts, the distributions of their Grundy values that the network is to learn, and how often each was met."""
@@ -42,7 +45,7 @@ class GrundyLearner:
 
     def __init__(self, observer: PartObserver, preset: Preset, seed: int, device: str = "cpu") -> None:
         self.observer, self.preset, self.device = observer, preset, device
-        self.memory = PartMemory(observer.parts)
+        self.memory, self._memory_is_full = PartMemory(observer.parts), False
         self.generator = np.random.default_rng(seed)
         torch.manual_seed(seed)
         network = ResidualLayers([observer.size, *preset.layers, observer.values]).to(device)
@@ -78,7 +81,9 @@ class GrundyLearner:
         met = self.observer.parts.split(self.observer.parts.moves(words).after).parts
         met = self.generator.permutation(met)[: self.preset.parts]
         growing = min(1.0, 0.75 + 0.25 * spent / self.preset.growth)
-        self.memory.learn(met[np.bitwise_count(met) <= int(self.preset.memory * growing)])
+        if not self._memory_is_full:
+            small = met[np.bitwise_count(met) <= int(self.preset.memory * growing)]
+            self._memory_is_full = not self.memory.learn(small, MOST_REMEMBERED - len(self.memory))
         parts, often = np.unique(met, return_counts=True)
         values = self.memory.find(parts)
         known = values != UNKNOWN
