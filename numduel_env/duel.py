@@ -158,7 +158,6 @@ class Duel(Generic[PositionT]):
         self.state = self.rules.remembered.at(self.rules, self.position)
 
     def __repr__(self) -> str:
-        numbers = self.rules.numbers
         if not self.finished:
             state = f"seat {self.seat} to move"
         elif self.winner is None:
@@ -167,7 +166,7 @@ class Duel(Generic[PositionT]):
             state = f"won by seat {self.winner}" + (
                 "" if self.offence is None else ", the other played an illegal move"
             )
-        return f"Duel({type(self.rules).__name__} {numbers[0]}..{numbers[-1]}, moves {self.moves}, {state})"
+        return f"Duel({self.rules!r}, moves {self.moves}, {state})"
 
 
 def replay(game: GameSpec, rules: Rules[PositionT], moves: Any) -> Duel[PositionT]:

@@ -142,6 +142,9 @@ class Rules(ABC, Generic[PositionT]):
         )
         return self.play(spread, np.broadcast_to(np.arange(len(self.numbers)), shape))
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self.numbers[0]}..{self.numbers[-1]}"
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Rules[PositionT]:
         """Return itself: rules never change, and copying an environment should copy only its game."""
         return self
