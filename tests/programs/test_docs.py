@@ -110,3 +110,11 @@ def test_pictures_are_pictures():
     for page in PAGES:
         for picture in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text()):
             assert (page.parent / picture).read_bytes().startswith((b"\x89PNG", b"GIF89a")), picture
+
+
+def test_the_front_page_is_short():
+    assert len(README.read_text().splitlines()) <= 150
+
+
+def test_the_citation_is_of_this_version():
+    assert f"\nversion: {numduel_env.__version__}\n" in (ROOT / "CITATION.cff").read_text()
