@@ -38,6 +38,9 @@ TEST_SHARE = 0.2
 MOST_WHOLE = 100_000
 """A game with at most this many unfinished positions is written whole."""
 
+MOST_BYTES_WHOLE = 10**8
+"""And if they take at most this much memory, for else they take minutes to find."""
+
 GAMES_AT_ONCE = 256
 FRUITLESS = 100
 """A sample ends when this many batches of random games in a row have brought no new position."""
@@ -91,9 +94,10 @@ def solved_positions(
 
     Raises a ``ValueError`` for a large game without a count. A larger count goes on where a smaller one ends.
     """
-    found = every_line(rules, MOST_WHOLE)
+    most = min(MOST_WHOLE, MOST_BYTES_WHOLE // sum(field.nbytes for field in rules.initial((1,))))
+    found = every_line(rules, most)
     if found is None and count is None:
-        raise ValueError(f"{game.name} has more than {MOST_WHOLE:,} positions: say how many with --count")
+        raise ValueError(f"{game.name} has more than {most:,} positions: say how many with --count")
     generator = np.random.default_rng([seed, SPLITS.index(split)])
     lines = _sampled(rules, generator) if found is None else _shuffled(found, generator)
     written = 0

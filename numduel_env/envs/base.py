@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from numduel_env.agent import Agent, AgentLike, PlayerAgent, make_agent, shown
+from numduel_env.agent import Agent, AgentLike, PlayerAgent, make_agent
 from numduel_env.batch import BoolArray
 from numduel_env.duel import Duel, replay
 from numduel_env.games import GameSpec, find_game
@@ -88,11 +88,9 @@ class EnvBase:
         kind = one_line(type(opponent.player if isinstance(opponent, PlayerAgent) else opponent).__name__)
         return ValueError(f"the opponent ({kind}) {reason}")
 
-    def _bad_move(self, action: object) -> str:
-        """Return what is to be said of an opponent that answers with this instead of a legal action."""
-        if isinstance(action, int | np.integer) and 0 <= action < self.action_count:
-            return f"played an illegal move, action {action}"
-        return f"answered {shown(action)}, which is no action: they are 0 to {self.action_count - 1}"
+    def _no_action(self, answer: int) -> str:
+        """Return what is to be said of an opponent whose answer is no action; an illegal one loses by the rules."""
+        return f"answered {answer}, which is no action: they are 0 to {self.action_count - 1}"
 
     def _make_observation_box(self) -> Box:
         return Box(0.0, 1.0, (self.observer.size,), np.float32)

@@ -101,8 +101,8 @@ class NumduelEnv(gymnasium.Env[Any, Any], EnvBase):
             action = self._opponent.move(duel, self.np_random)
         except BadAnswer as wrong:
             raise self._blamed(self.opponent, wrong.reason) from wrong
-        if not 0 <= action < self.action_count or not duel.legal[action]:
-            raise self._blamed(self.opponent, self._bad_move(action))
+        if not 0 <= action < self.action_count:
+            raise self._blamed(self.opponent, self._no_action(action))
         self._play(duel, action)
 
     def _play(self, duel: Duel[Any], action: int) -> None:

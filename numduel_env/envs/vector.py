@@ -191,10 +191,9 @@ class NumduelVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
             chosen = ask(self.opponent, duels.position, duels.legal, rows, self.np_random)
         except BadAnswer as wrong:
             raise self._blamed(self.opponent, wrong.reason) from wrong
-        known = (chosen >= 0) & (chosen < self.action_count)
-        refused = np.flatnonzero(~known | ~duels.legal[rows, np.where(known, chosen, 0)])
-        if len(refused):
-            raise self._blamed(self.opponent, self._bad_move(chosen[refused[0]]))
+        unknown = (chosen < 0) | (chosen >= self.action_count)
+        if unknown.any():
+            raise self._blamed(self.opponent, self._no_action(chosen[unknown][0]))
         actions = np.zeros(self.num_envs, np.int64)
         actions[rows] = chosen
         self._play(actions, to_move)

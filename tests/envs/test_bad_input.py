@@ -302,8 +302,6 @@ class Faulty:
     def choose(self, position, legal, generator):
         if isinstance(self.answer, BaseException):
             raise self.answer
-        if self.answer == "illegal":
-            return legal.argmin(-1)
         return legal.argmax(-1) if self.answer is None else np.full(legal.shape[:-1], self.answer)
 
 
@@ -312,7 +310,6 @@ FAILURES = [
     -1,
     0.5,
     10**30,
-    "illegal",
     RuntimeError("asleep"),
     RuntimeError("\x1b[31m\a\nasleep"),
     SystemExit(0),
@@ -334,7 +331,7 @@ def test_an_opponent_that_fails_is_blamed_and_the_game_must_be_reset(answer):
         environment.reset(seed=0)
         opponent.answer = answer
         actions = environment.unwrapped.action_masks().argmax(-1)
-        with pytest.raises(ValueError, match=r"^the opponent \(Faulty\) (answered|raised|played an illegal)") as error:
+        with pytest.raises(ValueError, match=r"^the opponent \(Faulty\) (answered|raised)") as error:
             environment.step(actions)
         assert str(error.value).isprintable()
         opponent.answer = None
