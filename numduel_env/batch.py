@@ -31,6 +31,20 @@ def put_rows(position: Position, rows: Any, games: Position) -> None:
         field[rows] = new
 
 
+def masked_rows(table: BoolArray, rows: Any, flags: BoolArray) -> BoolArray:
+    """Return ``table[rows] & flags``, a fresh array, for one row or for a batch of them.
+
+    ``take`` is many times as fast as fancy indexing, but slower than a view where only one row is wanted; and a batch
+    is worth a second array no more than a single row is worth a second call.
+    """
+    if not isinstance(rows, np.ndarray):
+        one: BoolArray = table[rows] & flags
+        return one
+    taken = table.take(rows, axis=0)
+    taken &= flags
+    return taken
+
+
 def flattened(position: PositionT, batch_axes: int) -> PositionT:
     """Return a batch with ``batch_axes`` axes as a batch with one."""
     return position._make(np.reshape(field, (-1, *np.shape(field)[batch_axes:])) for field in position)

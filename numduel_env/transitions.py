@@ -17,12 +17,17 @@ from numduel_env.batch import BoolArray, PositionT
 if TYPE_CHECKING:
     from numduel_env.rules import Rules
 
-BYTES = 16_000_000
-"""What the states of one game may take of memory, about."""
+BYTES = 32_000_000
+"""What the states of one game may take of memory, at most."""
 
-BYTES_OF_STATE = 1_000
-BYTES_OF_MOVE = 60
-"""A state without its arrays, and its entries for each action."""
+BYTES_OF_STATE = 900
+BYTES_OF_MOVE = 100
+BYTES_OF_ARRAY = 120
+"""A state without its arrays, a move that was made from it, and an observation beside its numbers."""
+
+
+KINDS_OF_OBSERVATION = 4
+"""With or without lookahead, by the mover or by the waiting seat; see ``EnvBase``."""
 
 
 class State(Generic[PositionT]):
@@ -42,7 +47,7 @@ class State(Generic[PositionT]):
         self.over = b"\1" not in legal.tobytes()
         self.value = int(rules.value(position)) if self.over else 0
         self.after: dict[int, State[PositionT] | None] | None = None
-        self.observations: dict[tuple[bool, bool], NDArray[np.float32]] | None = None
+        self.observations: list[NDArray[np.float32] | None] | None = None
         self._actions: list[int] | None = None
 
     @property
@@ -80,7 +85,8 @@ class States(Generic[PositionT]):
         if found is None:
             found = State(rules, rules.play(state.position, action))
             if action not in followers:
-                followers[action] = None
+                if self._take(BYTES_OF_MOVE):
+                    followers[action] = None
             else:
                 key = _key(found.position)
                 found = self._known.get(key) or found
@@ -88,20 +94,20 @@ class States(Generic[PositionT]):
                     followers[action] = found
         return found
 
-    def keep(self, state: State[Any], kind: tuple[bool, bool], observation: NDArray[np.float32]) -> None:
+    def keep(self, state: State[Any], kind: int, observation: NDArray[np.float32]) -> None:
         """Remember an observation of a remembered state, if there is room."""
-        if state.observations is not None and self._take(observation.nbytes):
+        if state.observations is not None and self._take(BYTES_OF_ARRAY + observation.nbytes):
             state.observations[kind] = observation
 
     def _remember(self, state: State[PositionT], key: bytes) -> bool:
         """Remember a state if there is room, and return whether there was."""
         arrays = 2 * len(key) + len(state.legal)  # the key is as long as the position
-        if not self._take(BYTES_OF_STATE + BYTES_OF_MOVE * len(state.legal) + arrays):
+        if not self._take(BYTES_OF_STATE + arrays):
             return False
         for shared in (*state.position, state.legal):
             if isinstance(shared, np.ndarray):
                 shared.setflags(write=False)
-        state.after, state.observations = {}, {}
+        state.after, state.observations = {}, [None] * KINDS_OF_OBSERVATION
         self._known[key] = state
         return True
 

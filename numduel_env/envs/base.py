@@ -119,8 +119,8 @@ class EnvBase:
         known = state.observations if duel.legal is state.legal or waiting else None
         if known is None:
             return self._observe(duel.position, duel.legal, waiting)
-        kind = self.observer.lookahead, waiting
-        observation = known.get(kind)
+        kind = 2 * self.observer.lookahead + waiting
+        observation = known[kind]
         if observation is None:
             observation = self._observe(state.position, state.legal, waiting)
             self.rules.remembered.keep(state, kind, observation)

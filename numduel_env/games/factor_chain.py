@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.batch import BoolArray
+from numduel_env.batch import BoolArray, masked_rows
 from numduel_env.rules import Rules, divides, number_range
 
 
@@ -42,10 +42,8 @@ class FactorChain(Rules[Chain]):
         return position.followers
 
     def play(self, position: Chain, action: Any) -> Chain:
-        pool, followers = self._others.take(action, axis=0), self.related.take(action, axis=0)
-        pool &= position.pool
-        followers &= pool
-        return Chain(pool, followers)
+        pool = masked_rows(self._others, action, position.pool)
+        return Chain(pool, masked_rows(self.related, action, pool))
 
     def features(self, position: Chain) -> dict[str, NDArray[Any]]:
         return {"pool": position.pool, "followers": position.followers}

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.batch import BoolArray
+from numduel_env.batch import BoolArray, masked_rows
 from numduel_env.games.primes import is_prime
 from numduel_env.rules import Rules, number_range, whole_number
 
@@ -76,8 +76,7 @@ class PrimeDuelSum(Rules[PoolAndScores]):
         mine = mine + number * (mine + number <= self.target)
         theirs = (theirs - hit) * (theirs > hit)
         reached = mine == self.target
-        left = self._keeps.take(action + self._count * reached, axis=0)
-        left &= pool
+        left = masked_rows(self._keeps, action + self._count * reached, pool)
         if self.when_empty == "refill":
             left |= ~(left.any(-1) | reached)[..., None]
         return PoolAndScores(left, theirs, mine)

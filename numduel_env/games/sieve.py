@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numduel_env.batch import BoolArray
+from numduel_env.batch import BoolArray, masked_rows
 from numduel_env.rules import Rules, divides, number_range
 
 
@@ -51,9 +51,7 @@ class Sieve(Rules[Pool]):
         return position.pool
 
     def play(self, position: Pool, action: Any) -> Pool:
-        pool = self._keeps.take(action, axis=0)
-        pool &= position.pool
-        return Pool(pool)
+        return Pool(masked_rows(self._keeps, action, position.pool))
 
     def disturbs(self) -> BoolArray:
         """Factors and multiples."""
