@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import agents.search_tree
 from agents.mcts import MCTSAgent
 from agents.search_tree import DRAWN, NOWHERE, OPEN, Trees
 from agents.transpositions import Transpositions, position_keys
-from numduel_env import GAMES
+from numduel_env import GAMES, evaluate
 from numduel_env.batch import take_rows
 from numduel_env.evaluation.exploitability import random_positions
 from tests.support.plain_search import PlainSearch
@@ -36,9 +39,11 @@ def test_one_simulation_after_another_is_the_plain_search(game, params):
 
 
 @pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize("few", [0, 10**9], ids=["in turn", "sorted"])
 @each_game
-def test_simulations_at_once_choose_as_one_after_another(game, params, guided):
+def test_simulations_at_once_choose_as_one_after_another(game, params, few, guided, monkeypatch):
     """Each takes the highest bound, in which those before it count as visits."""
+    monkeypatch.setattr(agents.search_tree, "FEW_BOUNDS", few)
 
     def evaluator(position, legal):
         prior = legal * np.random.default_rng(0).random(legal.shape, np.float32)
@@ -82,6 +87,16 @@ def test_every_simulation_is_counted_and_every_proof_is_right_all_the_way_up(gam
     node, action = np.nonzero(trees.child[: trees.nodes] != NOWHERE)
     there = trees.node_proof[trees.child[node, action]]
     assert (trees.proof[node, action][there != OPEN] != OPEN).all()
+
+
+def test_what_it_plays_does_not_depend_on_the_order_of_the_names_of_an_evaluation():
+    names = ["mcts:40", "random", "greedy", "mcts:15"]
+    options = {"duels": 60, "seed": 3, "openings": 2}
+    one, other = (evaluate("prime-duel-sum", order, **options) for order in (names, names[::-1]))
+    for agent, again in zip(one.agents, other.agents[::-1], strict=True):
+        assert replace(agent, ms_per_move=0.0) == replace(again, ms_per_move=0.0)
+    assert one.matrix == tuple(row[::-1] for row in other.matrix[::-1])
+    assert replace(one, agents=(), matrix=()) == replace(other, agents=(), matrix=())
 
 
 def test_it_is_reproducible():

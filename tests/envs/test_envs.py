@@ -568,3 +568,20 @@ def test_truncation_is_told_and_worth_nothing():
     assert rewards.tolist() == [0, -1]
     assert terminated.tolist() == [False, True] and truncated.tolist() == [True, False]
     assert not infos["action_mask"].any()
+
+
+def test_infos_are_made_when_they_are_read_and_stay_as_they_are_until_the_next_step():
+    environment = numduel_env.env("divider-duel")
+    environment.reset()
+    info = environment.last(observe=False)[4]
+    info["note"] = "mine"
+    assert environment.last()[4] is environment.infos["player_0"] is info
+    assert not np.shares_memory(info["action_mask"], environment.observe("player_0")["action_mask"])
+    before = environment.infos
+    environment.step(0)
+    assert environment.infos is not before
+    assert before["player_0"] is info
+    assert set(before) == {"player_0", "player_1"}
+    assert not before["player_1"]["action_mask"].any()
+    np.testing.assert_array_equal(environment.last()[4]["action_mask"], environment.duel.legal)
+    assert not environment.infos["player_0"]["action_mask"].any()

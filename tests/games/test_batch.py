@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numduel_env import GAMES, random_legal
-from numduel_env.batch import count_legal
+from numduel_env.batch import count_legal, masked_rows
 from numduel_env.duel import Duel
 from numduel_env.duels import Duels
 from tests.support.variants import each_variant
@@ -82,3 +82,15 @@ def test_numbers_of_games_are_whole():
     for count in (-1, 1.5, "x", None):
         with pytest.raises(ValueError, match="count must be"):
             Duels(GAMES["divider-duel"].make_rules(), count)
+
+
+def test_masked_rows_are_the_rows_and_the_flags():
+    generator = np.random.default_rng(0)
+    table = generator.random((7, 5)) < 0.5
+    for rows, shape in [(3, ()), (np.int64(3), ()), (np.array([3]), (1,)), (generator.integers(0, 7, (4, 3)), (4, 3))]:
+        flags = generator.random((*shape, 5)) < 0.5
+        untouched = table.copy(), flags.copy()
+        found = masked_rows(table, rows, flags)
+        np.testing.assert_array_equal(found, table[rows] & flags, strict=True)
+        found[...] = True
+        np.testing.assert_equal((table, flags), untouched)
