@@ -17,13 +17,12 @@ from numduel_env.batch import BoolArray, PositionT
 if TYPE_CHECKING:
     from numduel_env.rules import Rules
 
-BYTES = 32_000_000
+BYTES = 16_000_000
 """What the states of one game may take of memory, at most."""
 
-BYTES_OF_STATE = 900
-BYTES_OF_MOVE = 100
-BYTES_OF_ARRAY = 120
-"""A state without its arrays, a move that was made from it, and an observation beside its numbers."""
+BYTES_OF_STATE = 1_000
+BYTES_OF_MOVE = 60
+"""A state without its arrays, and its entries for each action."""
 
 
 KINDS_OF_OBSERVATION = 4
@@ -85,8 +84,7 @@ class States(Generic[PositionT]):
         if found is None:
             found = State(rules, rules.play(state.position, action))
             if action not in followers:
-                if self._take(BYTES_OF_MOVE):
-                    followers[action] = None
+                followers[action] = None
             else:
                 key = _key(found.position)
                 found = self._known.get(key) or found
@@ -96,13 +94,13 @@ class States(Generic[PositionT]):
 
     def keep(self, state: State[Any], kind: int, observation: NDArray[np.float32]) -> None:
         """Remember an observation of a remembered state, if there is room."""
-        if state.observations is not None and self._take(BYTES_OF_ARRAY + observation.nbytes):
+        if state.observations is not None and self._take(observation.nbytes):
             state.observations[kind] = observation
 
     def _remember(self, state: State[PositionT], key: bytes) -> bool:
         """Remember a state if there is room, and return whether there was."""
         arrays = 2 * len(key) + len(state.legal)  # the key is as long as the position
-        if not self._take(BYTES_OF_STATE + arrays):
+        if not self._take(BYTES_OF_STATE + BYTES_OF_MOVE * len(state.legal) + arrays):
             return False
         for shared in (*state.position, state.legal):
             if isinstance(shared, np.ndarray):
