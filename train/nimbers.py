@@ -5,7 +5,7 @@
     python train/nimbers.py --resume runs/rumble
 
 For games whose positions are sums of independent parts (Rules.disturbs says which numbers can disturb each other). A
-network learns the Grundy value of a part: the mex over its moves, of what it believes of the parts that these leave.
+network learns the Grundy value of a part: the mex over its moves, of its predictions for the parts that these leave.
 Parts of at most --memory numbers are backed up to the end of the game instead, by retrograde analysis; the agent plays
 without that memory. Training ends when the budget is spent, and what plays is the average of the last weights: the
 solver grades them and has no say in them. The folder that is written is an agent: nimbers:FOLDER in train/evaluate.py

@@ -17,7 +17,7 @@ class Preset(Checked):
     """How a network learns the Grundy values of parts, round by round."""
 
     memory: int = option(
-        "back up parts of at most so many numbers by retrograde analysis ({})", 24, type=int, limits=Limits(0, WIDTH)
+        "back up parts of at most this many numbers by retrograde analysis ({})", 24, type=int, limits=Limits(0, WIDTH)
     )
     growth: float = option(
         "that limit grows, from three quarters of it, over this share of the budget ({})",
@@ -31,10 +31,10 @@ class Preset(Checked):
         "random games of a round: it learns the parts that a move can leave ({})", 1000, type=int, limits=COUNT
     )
     parts: int = option(
-        "of these parts so many are drawn, as often as they are met ({})", 60_000, type=int, limits=COUNT
+        "how many of these parts are drawn, as often as they are met ({})", 60_000, type=int, limits=COUNT
     )
     guesses: int = option(
-        "of those too large for the memory, so many get a soft mex in a round ({})", 4000, type=int, limits=COUNT
+        "how many of those too large for the memory get a soft mex in a round ({})", 4000, type=int, limits=COUNT
     )
     kept_rounds: int = option("rounds whose soft mexes are learned from again ({})", 6, type=int, limits=COUNT)
     first_guess: float = option(
