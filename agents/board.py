@@ -112,6 +112,7 @@ def main() -> int:
         log_level="warning",
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=60,  # longer than clients keep theirs: or a connection may be closed as it is used again
         timeout_graceful_shutdown=1,
         limit_concurrency=500,
     )
